@@ -39,7 +39,9 @@ def test_coo_round_trip(folder, model, base, convention, suffix):
 
 
 @quick
-@given(qubos(values=st.integers(-(2**90), 2**90)), st.sampled_from(["coo", "npz", "qubo", "sparse"]))
+@given(
+    qubos(values=st.integers(-(2**90), 2**90)), st.sampled_from(["coo", "npz", "qubo", "sparse"])
+)
 def test_integers_beyond_float64_round_trip(folder, qubo, suffix):
     n, Q = qubo
     model = Ising.from_qubo({**{(i, i): 0 for i in range(n)}, **Q})

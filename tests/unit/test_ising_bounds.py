@@ -10,7 +10,7 @@ import pytest
 from hardscape.engine import ProgressEvent
 from hardscape.ising import Ising, spectrum
 from hardscape.ising.methods.lowest import Whole
-from helpers.instances import dense_gaussian
+from helpers.instances import dense_gaussian, plus_minus_lattice
 
 
 def half_of_all_pairs(n: int) -> Ising:
@@ -78,3 +78,11 @@ def test_reduced_models_tell_energies_of_the_whole(monkeypatch: pytest.MonkeyPat
     assert told
     assert all(bound <= lowest <= best for best, bound in told)
     assert told[-1][0] - lowest < 30  # the chain has -60
+
+
+def test_tables_that_are_stopped_tell_what_they_would_take() -> None:
+    wide = plus_minus_lattice(22, 22, 1)
+    found = spectrum(wide, 1, method="frontier", time_limit=0.1, threads=1, device="cpu")
+    assert not found.certified
+    assert found.info["seconds_needed"] > 0.1
+    assert spectrum(plus_minus_lattice(6, 6, 1), 1, method="frontier").info["seconds_needed"] == 0

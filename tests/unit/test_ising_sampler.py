@@ -42,6 +42,19 @@ def test_parameters_are_those_of_sample() -> None:
     assert limits <= set(ExactSampler().properties)
 
 
+def test_is_made_with_how_it_is_run() -> None:
+    rng = np.random.default_rng(1)
+    couplings = np.triu(rng.random((140, 140)) < 0.5, 1).astype(float)
+    stopped = ExactSampler(time_limit=0.1, seed=3).sample(Ising(np.zeros(140), couplings).to_bqm())
+    assert stopped.info["stopped"] == "time_limit"
+    assert stopped.info["seed"] == 3
+    assert stopped.info["lower_bound"] <= stopped.first.energy
+    ring = {(i, (i + 1) % 5): -1.0 for i in range(5)}
+    assert ExactSampler(seed=3).sample_ising({}, ring, seed=4).info["seed"] == 4
+    with pytest.raises(InputError):
+        ExactSampler(time_limits=1)
+
+
 @pytest.mark.parametrize("vartype", ["SPIN", "BINARY"])
 def test_lowest_states_in_the_models_terms(vartype: str) -> None:
     model = dimod.generators.gnm_random_bqm(list("dcbahgfe"), 20, vartype, random_state=4)

@@ -32,7 +32,7 @@ _MOST_PARTS = 1 << 1074
 
 
 def dyadic(value: Any, name: str) -> Fraction:
-    """The exact rational of a float64, or of an integer or fraction in its range that is a multiple of 2**-1074.
+    """The exact rational of a float64, or of a multiple of 2**-1074 in its range that is given as such.
 
     Anything else is an `InputError`.
     """
@@ -48,7 +48,7 @@ def dyadic(value: Any, name: str) -> Fraction:
         raise InputError(f"{name} is {number}; a finite real number is accepted")
     if not isinstance(value, Rational | np.longdouble):
         return Fraction(number)
-    exact = Fraction(*value.as_integer_ratio())
+    exact = Fraction(value) if isinstance(value, Rational) else Fraction(*value.as_integer_ratio())
     if _MOST_PARTS % exact.denominator:
         raise InputError(f"{name} is {value}; a multiple of a power of two, 2**-1074, is accepted")
     return exact

@@ -525,7 +525,10 @@ def _entries(
             if not isinstance(key, tuple) or len(key) != 2:
                 raise InputError(f"key {key!r} of {name} is not a pair (i, j)")
         rows, cols = [i for i, _ in J], [j for _, j in J]
-        values = [dyadic(x, f"{name}[{i!r}, {j!r}]") for (i, j), x in J.items()]
+        exact = [dyadic(x, f"{name}[{i!r}, {j!r}]") for (i, j), x in J.items()]
+        values = np.array([float(x) for x in exact])
+        if values.tolist() != exact:
+            values = np.array(exact, dtype=object)
         return _checked_entries(rows, cols, values, n, name)
     matrix = J if is_sparse(J) else coefficients(J, name)
     if n == 0 and matrix.shape == (0,):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,14 @@ if TYPE_CHECKING:
 
 class _ExactSampling:
     """The methods of `ExactSampler`, without dimod's base class."""
+
+    def __init__(self, **run: Unpack[RunArguments]) -> None:
+        for name in run.keys() - RunArguments.__annotations__.keys():
+            raise InputError(
+                f"ExactSampler takes no {name!r}; {', '.join(RunArguments.__annotations__)} are "
+                "accepted there, and all arguments of hardscape.spectrum by its methods"
+            )
+        self._run = run
 
     @property
     def parameters(self) -> dict[str, list[str]]:
@@ -67,8 +75,8 @@ class _ExactSampling:
         initial_states : samples, optional
             States that are known, as dimod takes samples: with labels, of either vartype, spins or 0 and 1.
         **kwargs
-            How it is run: see :class:`hardscape.engine.RunArguments`. Unknown arguments are dropped with
-            dimod's warning.
+            How it is run: see :class:`hardscape.engine.RunArguments`; what is not said is as the sampler
+            was made. Unknown arguments are dropped with dimod's warning.
 
         Returns
         -------
@@ -92,7 +100,7 @@ class _ExactSampling:
         -----
         Time and memory are those of :func:`hardscape.spectrum`.
         """
-        run = self.remove_unknown_kwargs(**kwargs)  # type: ignore[attr-defined]
+        run = {**self._run, **self.remove_unknown_kwargs(**kwargs)}  # type: ignore[attr-defined]
         if None not in (num_reads, num_states) and num_reads != num_states:
             raise InputError(
                 f"num_reads={num_reads!r} and num_states={num_states!r} are one number under two "
@@ -140,6 +148,12 @@ def _exact_sampler() -> type:
     body = {
         "__module__": __name__,
         "__doc__": """dimod sampler that lists the states of lowest energy, with a certificate.
+
+        Parameters
+        ----------
+        **run
+            How its calls are run, such as ``time_limit=3``, where they do not say: see
+            :class:`hardscape.engine.RunArguments`.
 
         Examples
         --------

@@ -260,6 +260,10 @@ class LowestMethod(ABC, Generic[Some]):
     ) -> Some:
         """The work that answers, with all hints that its shards profit from, and the states given."""
 
+    def foreseen(self, work: Some, options: RunOptions) -> float | None:
+        """Seconds of the whole search where no sample is needed to tell."""
+        return None
+
     @abstractmethod
     def sample(self, work: Some, device: Device, allowed: float) -> float:
         """Seconds of the whole search on one lane, by a sample of it that takes about so many."""

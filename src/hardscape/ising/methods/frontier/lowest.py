@@ -394,6 +394,11 @@ class Frontier(LowestMethod[FrontierStatesWork]):
             work = replace(work, threshold=wanted.limit(low), known=work.both(None, low))
         return work.knowing(given)
 
+    def foreseen(self, work: FrontierStatesWork, options: RunOptions) -> float:
+        """See `LowestMethod.foreseen`: tables are planned."""
+        lanes = 1 if options.executor is not None else min(len(options.devices), work.plan.slices)
+        return self.sample(work, options.devices[0], 0.0) / lanes
+
     def sample(self, work: FrontierStatesWork, device: Device, allowed: float) -> float:
         """Seconds on one lane, by the number of entries, their pace here and what memory they take."""
         if isinstance(device, Cuda):

@@ -55,6 +55,9 @@ def searched(
         outcome = solve(work, options)
     found = outcome.answer if outcome.complete else work.best_so_far(outcome.partial)
     assert found is not None
+    needed = outcome.needed
+    if outcome.cut and needed is None:
+        needed = row.foreseen(work, options)
     return Searched(
         work.proved_by(row.name, found),
         found,
@@ -69,5 +72,5 @@ def searched(
         outcome.resumed_shards,
         found.counters,
         tuple((began + seconds, best, bound) for seconds, best, bound in outcome.bounds),
-        outcome.needed,
+        needed,
     )
