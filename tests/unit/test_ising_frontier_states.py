@@ -223,3 +223,34 @@ def test_tables_of_half_a_word_give_the_states_of_whole_words(monkeypatch):
             long = [by_frontier(model, count, threads=1) for count in (1, 9, 500)]
         for mine, other in zip(short, long, strict=True):
             assert_same(mine, other)
+
+
+def test_fewer_slices_where_there_is_memory(monkeypatch):
+    monkeypatch.setattr(elimination, "_PLANNED_AGAIN", 0.0)
+    small = 2.0**12
+
+    def sliced(terms, most=small):
+        return plan(terms, most)
+
+    plan = elimination.elimination
+    monkeypatch.setattr(elimination, "elimination", sliced)
+    rng = np.random.default_rng(3)
+    spins = np.arange(130).reshape(10, 13)
+    bonds = [*zip(spins[:, 1:].flat, spins[:, :-1].flat, strict=True)]
+    bonds += [*zip(spins[1:].flat, spins[:-1].flat, strict=True)]
+    model = Ising(np.zeros(130), {(int(j), int(i)): float(rng.choice([-1, 1])) for i, j in bonds})
+    terms = model.exact
+    few, many = (
+        elimination.quickest(terms, 32, lanes, room) for lanes, room in ((1, 1e9), (1, 1e3))
+    )
+    assert few.slices == 1 < many.slices
+    assert few.seconds(32) < many.seconds(32)
+    assert few.memory_bytes(32) <= 1e9
+    two = elimination.quickest(terms, 32, 2, 4 * small)
+    assert min(2, two.slices) * two.memory_bytes(32) <= 4 * small or two == sliced(terms)
+    with monkeypatch.context() as crowded:
+        crowded.setattr(lowest.memory, "available", lambda: 1 << 12)
+        crowded.setattr(lowest.memory, "require", lambda size, what: None)
+        slow = by_frontier(model, 40, threads=1, seed=1)
+    assert_same(by_frontier(model, 40, threads=1, seed=1), slow)
+    assert slow.info["entries"] > by_frontier(model, 40, threads=1).info["entries"]

@@ -36,6 +36,7 @@ from hardscape.ising.methods.frontier.elimination import (
     Elimination,
     elimination,
     hopeless,
+    quickest,
     sizes,
 )
 from hardscape.ising.methods.frontier.form import BitForm
@@ -60,6 +61,8 @@ _MOST_FOR_ONE, _COUPLINGS_FOR_ONE = 0.5, 3
 _LAUNCH_SECONDS, _GPU_SHARE = 2e-5, 0.01
 #: Share of a GPU's free memory that is planned for: messages and lists take more.
 _GPU_MEMORY = 0.75
+#: The same of what this process can have.
+_MEMORY = 0.5
 #: Seconds that a state takes for each spin.
 _STATE_SECONDS = 3e-8
 
@@ -381,8 +384,11 @@ class Frontier(LowestMethod[FrontierStatesWork]):
         on_gpus = all(isinstance(device, Cuda) for device in options.devices)
         if on_gpus:
             plan = elimination(wanted.terms, 8 * _gpu_bytes(options) / _size(wanted))
-        else:
+        elif options.checkpoint is not None or options.executor is not None:
             plan = elimination(wanted.terms)
+        else:
+            room = _MEMORY * memory.available()
+            plan = quickest(wanted.terms, _size(wanted), len(options.devices), room)
         assert plan is not None
         work = FrontierStatesWork(wanted, plan)
         lanes = 1 if options.executor is not None else min(len(options.devices), plan.slices)
