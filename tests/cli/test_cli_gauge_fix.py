@@ -146,3 +146,11 @@ def test_parts_of_an_ensemble_one_after_the_other(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("*.lime"))) == 4
     job.unlink()
     assert main(words) == 2
+
+
+def test_what_is_short_is_told_in_options(links: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["gauge", "fix", str(links), "--max-sweeps", "2", "--device", "cpu"]) == 2
+    told = capsys.readouterr().err
+    assert "--no-strict" in told
+    assert "strict=" not in told
+    assert "--strict" not in told

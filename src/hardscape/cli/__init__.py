@@ -140,6 +140,12 @@ def _tell(words: list[str], part: PartDone) -> None:
     show("--json" in words, words[0], lambda: plain, facts)
 
 
+#: An argument of Python with the option that it is in parentheses, ``strict=False (--no-strict)``.
+_BOTH = re.compile(
+    r"(?<![\w.-])[a-z]\w*=(?:\([^()]*\)|[^\s,;()]+) \((--[^()]*(?:\([^()]*\))?[^()]*)\)"
+)
+
+
 def _with_options(message: str, words: list[str]) -> str:
     """A message that names arguments of Python, ``threads=0``, with the command's options, ``--threads 0``."""
     if "=" not in message:
@@ -156,6 +162,7 @@ def _with_options(message: str, words: list[str]) -> str:
         name = "--" + found[1].replace("_", "-")
         return name + " " * bool(found[2]) if name in options else found[0]
 
+    message = _BOTH.sub(r"\1", message)
     return re.sub(r"(?<![\w.-])([a-z]\w*)=(?=([^\s,;)]?))", option, message)
 
 

@@ -292,14 +292,14 @@ def _shortfall(result: GaugeFixResult, options: FixOptions) -> str:
     best = result.copies.best
     if result.copies.converged[best]:
         return (
-            f"theta={result.theta:.3g} in the links that are returned, {options.theta:g} was asked for and "
+            f"theta is {result.theta:.3g} in the links that are returned, {options.theta:g} was asked for and "
             f"{result.copies.theta[best]:.3g} reached for links in the group: these are "
             f"{result.field.unitarity():.3g} away from it, in {result.output_precision} precision; "
-            "output_precision='double' with reproject=True (--output-precision double --reproject) has "
+            "output_precision='double' (--output-precision double) and reproject=True (--reproject) have "
             "what was reached, strict=False (--no-strict) takes the links as they are"
         )
     return (
-        f"theta={result.copies.theta[best]:.3g} after {result.sweeps} sweeps, {options.theta:g} was "
+        f"theta is {result.copies.theta[best]:.3g} after {result.sweeps} sweeps, {options.theta:g} was "
         "asked for; more sweeps or time, another method or omega may reach it; strict=False "
         "(--no-strict) takes it as it is"
     )

@@ -202,7 +202,7 @@ def _fix_one(
         raise
     _keep(found, output, run.strict)
     if not found.converged:
-        note(f"not converged: theta={found.theta:.3g} where {gauge.theta:g} was asked for")
+        note(f"not converged: theta is {found.theta:.3g} where {gauge.theta:g} was asked for")
 
 
 def _fix_many(
