@@ -293,6 +293,16 @@ def _matrices(links: Any, at: Sequence[NDArray[np.int64]]) -> NDArray[np.complex
     return np.concatenate([found, group(nc).last_row(found)[..., None, :]], axis=-2)
 
 
+def may_be_unitary(stored: NDArray[Any], nc: int) -> bool:
+    """Whether numbers in any order may be those of rows of unit length, most of them at least."""
+    some = stored.reshape(-1)[_chosen(stored.size, _MANY)]
+    with np.errstate(all="ignore"):
+        squares = np.abs(some.astype(np.complex128)) ** 2
+    fits = squares < 1.01  # false of what is not finite
+    # Half of the rows at the least bring 1 / Nc a number.
+    return bool(fits.mean() > 0.4 and squares[fits].sum() * nc > 0.4 * len(squares))
+
+
 def orthonormal(links: Any) -> bool:
     """Whether some matrices of links, shape (T, Z, Y, X, 4, rows, Nc), are near the group."""
     extents = links.shape[:-3]

@@ -141,10 +141,11 @@ def _content(
     """Of all that fits, the one with matrices in the group and the plaquette that stands out."""
     if given is not None:
         tried = [(given[0], one) for one in found]
+        if len(tried) > 1:
+            tried = [(x, one) for x, one in tried if layouts.orthonormal(one.view(x, extents))]
     else:
-        tried = [(x, one) for one in found for x in _near_the_group(one, extents)]
-    if len(tried) > 1:
-        tried = [(x, one) for x, one in tried if layouts.orthonormal(one.view(x, extents))]
+        every = list(layouts.plausible(extents))
+        tried = [(x, one) for one in found for x in _near_the_group(one, extents, every)]
     if not tried:
         raise source.error(
             None,
@@ -186,9 +187,12 @@ def _by_parity(extents: Sequence[int]) -> list[layouts.Layout]:
     )
 
 
-def _near_the_group(one: _Found, extents: Sequence[int]) -> list[layouts.Layout]:
+def _near_the_group(
+    one: _Found, extents: Sequence[int], every: list[layouts.Layout]
+) -> list[layouts.Layout]:
     """The layouts in which some matrices are in the group; where they lie together one look tells."""
-    every = list(layouts.plausible(extents))
+    if not layouts.may_be_unitary(one.stored, one.nc):
+        return []
     together = [x for x in every if set(x.axes[-2:]) == {"a", "b"}]
     apart = [x for x in every if set(x.axes[-2:]) != {"a", "b"}]
     if one.rows < one.nc:
