@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import hardscape
-from hardscape.benchmarks.ising.semidefinite import instance
 from hardscape.errors import DeviceError
 from hardscape.ising import Ising, estimate
+from hardscape.ising.generators.dense import instance
 from helpers.instances import dense_gaussian, dense_integer, plus_minus_lattice, wide_range
 
 pytestmark = pytest.mark.gpu

@@ -21,19 +21,14 @@ import numpy as np
 
 import hardscape
 from hardscape.benchmarks.cores import on_cores
-from hardscape.benchmarks.ising.penalties import KINDS
 from hardscape.benchmarks.ising.penalties import ROWS as PENALTIES
-from hardscape.benchmarks.ising.semidefinite import NAMES, instance
 from hardscape.benchmarks.ising.semidefinite import ROWS as DENSE
-from hardscape.benchmarks.ising.sparse import (
-    by_tree_decomposition,
-    chimera,
-    lattice,
-    least,
-    pegasus,
-)
+from hardscape.benchmarks.ising.sparse import by_tree_decomposition, least, pegasus
 from hardscape.benchmarks.tables import Table
 from hardscape.ising import Ising
+from hardscape.ising.generators import chimera, lattice
+from hardscape.ising.generators.dense import NAMES, instance
+from hardscape.ising.generators.penalties import KINDS
 
 #: Calls of which the least time counts, where they are short.
 _REPEATS = 3

@@ -21,9 +21,9 @@ import numpy as np
 import hardscape
 from hardscape.benchmarks.cores import on_cores
 from hardscape.benchmarks.ising.penalties import by_cp_sat, by_highs, timed
-from hardscape.benchmarks.ising.sparse import lattice
 from hardscape.benchmarks.tables import Cell, Table
 from hardscape.ising import Ising, search
+from hardscape.ising.generators import lattice
 
 #: Spins up to which peers are run.
 _MOST_FOR_PEERS = 400

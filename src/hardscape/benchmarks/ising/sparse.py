@@ -22,6 +22,7 @@ import hardscape
 from hardscape.benchmarks.cores import on_cores
 from hardscape.benchmarks.tables import Cell, Table
 from hardscape.ising import Ising
+from hardscape.ising.generators import chimera, lattice
 from hardscape.ising.methods.frontier.elimination import elimination
 from hardscape.ising.methods.frontier.lowest import form_of
 
@@ -35,39 +36,6 @@ _ALONE = (
     "pegasus 4, 200 of 264, signs",
 )
 _LIMIT = 120.0
-
-
-def lattice(shape: tuple[int, ...], periodic: bool, kind: str, *seed: int) -> Ising:
-    """Couplings of random signs ("signs") or Gaussian ones between neighbours."""
-    rng = np.random.default_rng([*shape, periodic, len(kind), *seed])
-    number = np.arange(np.prod(shape)).reshape(shape)
-    couplings = {}
-    for axis in range(len(shape)):
-        last = number.shape[axis] if periodic else number.shape[axis] - 1
-        here = np.take(number, range(last), axis)
-        there = np.take(number, range(1, last + 1), axis, mode="wrap")
-        for i, j in zip(here.flat, there.flat, strict=True):
-            value = rng.choice([-1.0, 1.0]) if kind == "signs" else rng.normal()
-            couplings[int(i), int(j)] = float(value)
-    return Ising(np.zeros(number.size), couplings)
-
-
-def chimera(side: int, kind: str, *seed: int) -> Ising:
-    """Cells of four and four spins, with fields."""
-    rng = np.random.default_rng([side, len(kind), *seed])
-
-    def drawn(count: int) -> Any:
-        return rng.choice([-1.0, 1.0], count) if kind == "signs" else rng.normal(size=count)
-
-    number = np.arange(8 * side * side).reshape(side, side, 2, 4)
-    pairs = []
-    for cell in number.reshape(-1, 2, 4):
-        pairs += [(i, j) for i in cell[0] for j in cell[1]]
-    pairs += zip(number[:-1, :, 0].flat, number[1:, :, 0].flat, strict=True)
-    pairs += zip(number[:, :-1, 1].flat, number[:, 1:, 1].flat, strict=True)
-    values = drawn(len(pairs)).tolist()
-    couplings = {(int(i), int(j)): x for (i, j), x in zip(pairs, values, strict=True)}
-    return Ising(drawn(number.size), couplings)
 
 
 def parts() -> Ising:
