@@ -36,36 +36,33 @@ _ANNEALED = (1, 4)
 _CHOICES = 4000
 
 
+#: Functionals of the copies, seconds of one, and its sweeps.
+Found = tuple[NDArray[np.float64], float, float]
+
+
 def measured(
-    task: tuple[int, dict[str, Any]],
+    seed: int,
+    methods: list[dict[str, Any]],
     extent: int,
     beta: float,
     sweeps: int,
     copies: int,
     device: str,
-) -> tuple[NDArray[np.float64], float, float]:
-    """Functionals of the copies, seconds of one, and its sweeps; copies that do not converge count as none."""
-    seed, how = task
+) -> list[Found]:
+    """What each method finds on one configuration; copies that do not converge count as none."""
     clock = time.process_time if device == "cpu" else time.perf_counter
-    run: dict[str, Any] = (
-        {"device": device, "threads": 1} if device == "cpu" else {"device": device}
-    )
-    field = generate((extent,) * 4, beta, seed=seed, sweeps=sweeps, **run)
+    run: dict[str, Any] = {"device": device} | ({"threads": 1} if device == "cpu" else {})
+    field = generate((extent,) * 4, beta, seed=seed, sweeps=sweeps, start="cold", **run)
     if device != "cpu":
         field = field.to("cuda")
-    began = clock()
-    found = fix(
-        field,
-        "landau",
-        copies=copies,
-        seed=1,
-        strict=False,
-        **how,
-        **run,
-    ).copies
-    seconds = clock() - began
-    reached = np.where(found.converged, found.functional, -np.inf)
-    return reached, seconds / copies, float(np.median(found.sweeps))
+    results = []
+    for how in methods:
+        began = clock()
+        found = fix(field, "landau", copies=copies, seed=1, strict=False, **how, **run).copies
+        seconds = (clock() - began) / copies
+        reached = np.where(found.converged, found.functional, -np.inf)
+        results.append((reached, seconds, float(np.median(found.sweeps))))
+    return results
 
 
 def found_in(share: float, copies: float) -> float:
@@ -92,6 +89,34 @@ def better(
     return float(np.mean((difference > _SAME) + 0.5 * (np.abs(difference) <= _SAME)))
 
 
+def compared(rows: dict[str, list[Found]]) -> dict[str, list[float]]:
+    """The table's columns for each method, from what each found on every configuration."""
+    by_configuration = zip(*rows.values(), strict=True)
+    best = np.array([max(one[0].max() for one in each) for each in by_configuration])
+    annealed = [one[0] for one in rows["annealing"]]
+    unit = np.mean([one[1] for one in rows["annealing"]])
+    found = {}
+    for method, each in rows.items():
+        functionals = np.array([one[0] for one in each])
+        seconds = float(np.mean([one[1] for one in each]))
+        shares = (functionals > best[:, None] - _SAME).mean(axis=1)
+        counts = [float(count * unit / seconds) for count in _ANNEALED]
+        wins = [
+            [better(a, b, both) for a, b in zip(annealed, functionals, strict=True)]
+            for both in zip(map(float, _ANNEALED), counts, strict=True)
+        ]
+        below = (best[:, None] - functionals)[np.isfinite(functionals)]
+        found[method] = [
+            seconds,
+            float(np.median([one[2] for one in each])),
+            float(shares.mean()),
+            *(float(np.mean([found_in(x, count) for x in shares])) for count in counts),
+            *map(float, np.mean(wins, axis=1)),
+            1e6 * float(below.mean()),
+        ]
+    return found
+
+
 @app.default
 def main(
     *,
@@ -100,7 +125,7 @@ def main(
     beta: float = 5.8,
     configurations: int = 24,
     copies: int = 24,
-    sweeps: int = 200,
+    sweeps: int = 60,
     annealing_sweeps: tuple[int, ...] = (),
     processes: int = 2,
     device: str = "cpu",
@@ -117,7 +142,7 @@ def main(
     configurations, copies
         Independent configurations, and copies of each by each method.
     sweeps
-        That make a configuration of random links.
+        That make a configuration of links that are the identity.
     annealing_sweeps
         Other numbers of heatbath sweeps that are tried as well.
     processes
@@ -135,47 +160,27 @@ def main(
         f"annealing, {count} sweeps": {"method": "annealing", "annealing_sweeps": count}
         for count in annealing_sweeps
     }
-    tasks = [(seed, how) for seed in range(1, configurations + 1) for how in methods.values()]
-    work = partial(measured, extent=extent, beta=beta, sweeps=sweeps, copies=copies, device=device)
+    work = partial(
+        measured,
+        methods=list(methods.values()),
+        extent=extent,
+        beta=beta,
+        sweeps=sweeps,
+        copies=copies,
+        device=device,
+    )
+    seeds = range(1, configurations + 1)
     if device == "cpu":
         begin = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(processes, begin) as pool:
-            results = list(pool.map(work, tasks))
+            results = list(pool.map(work, seeds))
     else:
-        for task in tasks[: len(methods)]:  # kernels are compiled
-            work(task)
-        results = [work(task) for task in tasks]
-    rows = {method: results[i :: len(methods)] for i, method in enumerate(methods)}
-    best = np.array(
-        [max(one[0].max() for one in each) for each in zip(*rows.values(), strict=True)]
-    )
-    unit = np.mean([seconds for _, seconds, _ in rows["annealing"]])
-    for method, each in rows.items():
-        functionals = np.array([one[0] for one in each])
-        seconds = float(np.mean([one[1] for one in each]))
-        shares = (functionals > best[:, None] - _SAME).mean(axis=1)
-        counts = [float(count * unit / seconds) for count in _ANNEALED]
-        reached = np.isfinite(functionals)
-        table.add(
-            f"{extent}^4, beta {beta}, {configurations} x {copies}",
-            method,
-            seconds,
-            float(np.median([one[2] for one in each])),
-            float(shares.mean()),
-            *(float(np.mean([found_in(x, count) for x in shares])) for count in counts),
-            *(
-                float(
-                    np.mean(
-                        [
-                            better(a[0], b, (had, count))
-                            for a, b in zip(rows["annealing"], functionals, strict=True)
-                        ]
-                    )
-                )
-                for had, count in zip(_ANNEALED, counts, strict=True)
-            ),
-            1e6 * float(np.mean((best[:, None] - functionals)[reached])),
-        )
+        work(0)  # kernels are compiled
+        results = list(map(work, seeds))
+    rows = {method: [one[i] for one in results] for i, method in enumerate(methods)}
+    where = f"{extent}^4, beta {beta}, {configurations} x {copies}"
+    for method, numbers in compared(rows).items():
+        table.add(where, method, *numbers)
     if save is not None:
         table.save(save)
 
