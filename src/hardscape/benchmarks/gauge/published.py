@@ -2,8 +2,8 @@
 
 ``python -m hardscape.benchmarks.gauge.published --device cuda:0 --processes 12 --save FOLDER`` generates small
 ensembles and measures r0, t0, w0, the topological susceptibility and the running coupling: some minutes each.
-A chain is measured by other processes while it goes on. `--seconds` ends it early; ``--raw FOLDER`` keeps what
-was measured on each configuration.
+A chain is measured by other processes while it goes on. `--seconds` ends a step early; ``--raw FOLDER`` keeps
+what was measured on each configuration.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import multiprocessing
 import tempfile
 import time
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from cyclopts import App
 from numpy.typing import NDArray
 
 from hardscape.benchmarks.tables import Table
+from hardscape.errors import Interrupted
 from hardscape.gauge import (
     Ensemble,
     GaugeField,
@@ -65,28 +65,39 @@ def chain(extent: int, beta: float, device: str) -> WilsonChain:
 
 def measured(path: Path, options: dict[str, Any]) -> dict[str, NDArray[Any]]:
     """The columns of one configuration, whose file is no longer wanted."""
-    found = observables(path, device="cpu", threads=1, **options)
+    try:
+        found = observables(path, device="cpu", threads=1, **options)
+    except Interrupted:  # the step's time is over
+        raise SystemExit from None
     path.unlink()
     return dict(found.values)
 
 
 def ensemble(extent: int, beta: float, how: How, **options: Any) -> Ensemble:
-    """What `observables` finds on the configurations of a chain, in their order."""
+    """What `observables` finds on the configurations of a chain, in their order, as far as time allows."""
     began = time.monotonic()
     made = chain(extent, beta, how.device)
-    waiting: list[Future[dict[str, NDArray[Any]]]] = []
-    begin = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(how.processes, begin) as pool:
+    waiting: list[Any] = []
+
+    def left() -> float:
+        return how.seconds - (time.monotonic() - began)
+
+    def wait(most: int) -> None:
+        """Until no more than so many are to be measured."""
+        while left() > 0 and len(busy := [x for x in waiting if not x.ready()]) > most:
+            busy[0].wait(min(1.0, left()))
+
+    with multiprocessing.get_context("spawn").Pool(how.processes) as pool:
         for number in range(how.count):
-            if time.monotonic() - began > how.seconds:
+            if left() < 0:
                 break
             made.run(_APART)
             path = how.folder / f"u.{number}.npz"
             made.field.to_file(path)
-            waiting.append(pool.submit(measured, path, options))
-            while sum(not x.done() for x in waiting) > 2 * how.processes:
-                wait([x for x in waiting if not x.done()], return_when=FIRST_COMPLETED)
-        rows = [x.result() for x in waiting]
+            waiting.append(pool.apply_async(measured, (path, options)))
+            wait(2 * how.processes)
+        wait(0)
+        rows = [x.get() for x in waiting if x.ready()]
     values = {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}
     files, seconds = tuple(map(str, range(len(rows)))), time.monotonic() - began
     return Ensemble(
@@ -234,7 +245,7 @@ def main(
     scale
         Factor on the numbers of configurations.
     seconds
-        After which a step's chain ends.
+        After which a step ends with what was measured until then.
     """
     columns = [
         "what",
