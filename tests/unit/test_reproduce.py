@@ -31,7 +31,7 @@ from hardscape.reproduce import (
     xorsat,
 )
 from hardscape.reproduce.figures import figure
-from hardscape.xorsat import random_regular
+from hardscape.xorsat import random_regular, time_to_solution
 
 CPU: dict[str, Any] = {"device": "cpu", "threads": 1}
 NAMES = [figure.name for figure in figures()]
@@ -252,3 +252,22 @@ def test_a_hidden_solution_solves(kinds):
     # Hidden: the literals of a variable agree with the solution as often as not.
     right = (literals * solution[np.abs(literals) - 1] > 0).mean()
     assert right == pytest.approx(sum(k * (3 - i) / 3 for i, k in enumerate(kinds)), abs=0.05)
+
+
+def test_what_is_left_of_times_is_counted_from_there():
+    system = random_regular(24, seed=1)
+    found = time_to_solution(system, 40, 5.0, clones=1024, seed=1, **CPU)
+    cut = int(np.median(found.sweeps))
+    after = xorsat._after(found, cut)
+    assert sorted(after.sweeps) == sorted(x - cut for x in found.sweeps if x > cut)
+    assert after.runs == (found.sweeps > cut).sum() == after.num_solved
+
+
+def test_the_limit_of_annealing_is_that_of_its_law():
+    t = np.array([30.0, 160, 950, 5300, 30_000])
+    e, away = landscape._limit(t, -0.965 + 0.4 * t**-0.4, np.full(5, 1e-4))
+    assert e == pytest.approx(-0.965, abs=1e-4)
+    assert away < 1e-4
+    bent, away = landscape._limit(t, -0.965 + 0.4 * t**-0.4 + 1e-3 * (t > 10_000), np.full(5, 1e-4))
+    assert away > 5e-4
+    assert abs(bent + 0.965) < 4 * away

@@ -98,9 +98,8 @@ def _energies(request: Request) -> Findings:
         mine = [row for row in rows if row[0] == kind]
         e, away = _limit(*(np.array([row[i] for row in mine], dtype=float) for i in (1, 2, 3)))
         name = f"{kind}: energy of endless annealing, extrapolated"
-        quantities.append(
-            Quantity(name, e, away, MARGINAL, None, "the paper expects it no higher than this")
-        )
+        expected = f"the paper expects it no higher than {MARGINAL}"
+        quantities.append(Quantity(name, e, away, remark=expected))
     why = (
         f"One random regular system of N = {n}, {clones} clones. Annealing goes from T = 1 to 0.14, where "
         "w1 is 1e-6; its points are whole runs. The paper gives no curves, only that local dynamics stops "
@@ -112,7 +111,7 @@ def _energies(request: Request) -> Findings:
 def _limit(
     t: NDArray[np.float64], y: NDArray[np.float64], error: NDArray[np.float64]
 ) -> tuple[float, float]:
-    """Y of t without end, of the best law y + A t^-b, and how far it moves without the first point."""
+    """Y of t without end, of the best law y + A t^-b, and how far it moves without the first or last point."""
 
     def fitted(t: NDArray[np.float64], y: NDArray[np.float64], w: NDArray[np.float64]) -> float:
         best = (math.inf, math.nan)
@@ -124,7 +123,8 @@ def _limit(
 
     weight = 1 / np.where(np.isfinite(error) & (error > 0), error, 1e-4)
     whole = fitted(t, y, weight)
-    return whole, abs(whole - fitted(t[1:], y[1:], weight[1:]))
+    without = [fitted(t[part], y[part], weight[part]) for part in (slice(1, None), slice(-1))]
+    return whole, max(abs(whole - e) for e in without)
 
 
 def _draw_energies(data: dict[str, list[Any]], ax: Any) -> Any:
