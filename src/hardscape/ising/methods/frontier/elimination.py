@@ -35,8 +35,8 @@ _SLICES_WANTED, _DIVIDED, _OVERHEAD = 5, 2.0**29, 1.15
 _MAX_SLICED = 24
 #: Seconds that an entry takes, by the bits of its integer.
 _SECONDS = {32: 1e-9, 64: 2e-9, 128: 5e-9, 256: 3e-8, 2304: 4e-7}
-#: Seconds on one core from which on a plan for more memory is looked for, and the share of it for what is kept.
-_PLANNED_AGAIN, _IN_TABLES = 2.0, 0.75
+#: Seconds on one core from which on a plan for more memory is looked for.
+_PLANNED_AGAIN = 2.0
 #: How much fewer entries the best order may have than the first one, in a model worth looking for it.
 _REFINED = 16.0
 #: Fewest bits of a code that a table's values hold, where there are so many.
@@ -126,8 +126,14 @@ def quickest(terms: ExactTerms, size: int, lanes: int, room: float) -> Eliminati
     if plan is None or plan.seconds(size) < _PLANNED_AGAIN:
         return plan
     plans = [plan]
-    for busy in {1, lanes}:
-        wider = elimination(terms, _IN_TABLES * room / busy * 8 / size)
+    for parts in {
+        1,
+        2,
+        4,
+        lanes,
+        2 * lanes,
+    }:  # what is kept and what is needed beside it share the room
+        wider = elimination(terms, room / parts * 8 / size)
         if wider is not None and min(lanes, wider.slices) * wider.memory_bytes(size) <= room:
             plans.append(wider)
     return min(plans, key=lambda x: x.seconds(size) / min(lanes, x.slices))
