@@ -177,3 +177,24 @@ def test_cuts_of_a_race_give_up_where_they_would_branch(monkeypatch: pytest.Monk
     raced = found(model, 1, "race")
     assert (raced.certified, raced.method) == (True, "semidefinite")
     np.testing.assert_array_equal(raced.states, expected.states)
+
+
+def test_bounds_of_cuts_are_told_where_the_other_search_runs() -> None:
+    model = of_cycles(80, 3)
+    options = RunOptions.checked(device="cpu", threads=1, seed=1)
+    work = Race().work(Wanted(model.exact, 2, None), options)
+    assert isinstance(work, RaceWork)
+    assert work.rival is not None
+    told: list[int] = []
+    heard = threading.Event()
+
+    def tell(found: dict[str, Any]) -> None:
+        told.extend(from_limbs(found["bound"]))
+        heard.set()
+
+    context = Context(Cpu(), None, np.zeros(1, dtype=np.uint8), told=tell)
+    with work.rival.heard(context), work.rival.running():
+        assert heard.wait(60)
+    least = spectrum(model, 1, method="semidefinite", seed=1, device="cpu").energies[0]
+    assert all(bound * 2.0**model.exact.exponent <= least for bound in told)
+    assert told

@@ -43,7 +43,7 @@ class Rival:
         self._work = work
         self._stop = np.zeros(1, dtype=np.uint8)
         self._lock = threading.Lock()
-        self._listeners: list[NDArray[np.uint8]] = []
+        self._listeners: list[Context] = []
         self.answer: Partial | None = None
         self.bound: int | None = None  #: no state has a lower energy
 
@@ -59,22 +59,22 @@ class Rival:
             thread.join()
 
     @contextmanager
-    def heard(self, stop: NDArray[np.uint8]) -> Iterator[None]:
-        """Stop whoever has this flag once the answer is there; the flag is down again afterwards."""
+    def heard(self, context: Context) -> Iterator[None]:
+        """Tell bounds there, and stop what runs once the answer is there; its flag is down again afterwards."""
         with self._lock:
-            self._listeners.append(stop)
+            self._listeners.append(context)
             self._ask()
         try:
             yield
         finally:
             with self._lock:
-                self._listeners = [x for x in self._listeners if x is not stop]
+                self._listeners = [x for x in self._listeners if x is not context]
             if self.answer is not None:
-                stop[0] = 0
+                context.stop[0] = 0
 
     def _ask(self) -> None:
-        for stop in self._listeners if self.answer is not None else ():
-            stop[0] = _STOP
+        for context in self._listeners if self.answer is not None else ():
+            context.stop[0] = _STOP
 
     def _search(self) -> None:
         context = Context(Cpu(), None, self._stop, told=self._told)
@@ -91,6 +91,9 @@ class Rival:
     def _told(self, found: Partial) -> None:
         bounds = from_limbs(found["bound"])
         self.bound = max([*bounds, *([] if self.bound is None else [self.bound])], default=None)
+        with self._lock:
+            for context in self._listeners:
+                context.tell(found)
 
 
 @dataclass(frozen=True)
@@ -121,7 +124,7 @@ class RaceWork(SemidefiniteWork):
         if self.rival is None:
             return _counted(super().run(shard, context))
         found = None
-        with self.rival.heard(context.stop):
+        with self.rival.heard(context):
             if self._answer is None:
                 found = _counted(super().run(shard, context))
         if (answer := self._answer) is None or (found is not None and found.complete):
