@@ -73,16 +73,6 @@ def test_kernels_that_keep_links_compile(single: bool) -> None:
         assert jit.compile(kernel, "sm_90").startswith(b"\x7fELF")
 
 
-@pytest.mark.parametrize("single", [True, False])
-def test_kernels_that_hold_their_tile_of_the_other_colour_compile(single: bool) -> None:
-    instance = Instance((32, 32, 32, 10), 3, single, window=Window(1, 3, 10, 10))
-    box, size = (32, 32, 32, 8), instance.matrix_bytes
-    schedule = Schedule.of(box, size, single, 4, 1, 132, 2**25, shared=228 * 1024, keeping=False)
-    assert schedule.nearby
-    kernel = instance.sweep_kernel(1, schedule)
-    assert jit.compile(kernel, "sm_90").startswith(b"\x7fELF")
-
-
 def test_kernels_of_ranks_compile() -> None:
     window = Window(halo=1, first=3)
     for single in (True, False):

@@ -97,8 +97,6 @@ SCHEDULES = [
     Schedule(64, 2, parts=1, lag=9, groups=2, staged=5, tile=(2, 4)),
     Schedule(32, 4, parts=4, lag=9, groups=1, staged=8, tile=(8, 2)),
     Schedule(128, 1, parts=4, lag=0, groups=3, staged=2),
-    Schedule(32, 4, parts=2, lag=5, groups=3, staged=8, tile=(4, 4), nearby=True),
-    Schedule(64, 2, parts=1, groups=3, staged=6, tile=(8, 4), nearby=True),
     Schedule(128, 2, parts=1, staged=8, tile=(8, 8), kept=True),
     Schedule(64, 2, parts=2, staged=8, tile=(8, 4), kept=True),
     Schedule(32, 2, parts=1, staged=8, tile=(4, 4), kept=True),

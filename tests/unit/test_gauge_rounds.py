@@ -1,4 +1,4 @@
-"""Sweeps of a GPU, run on the host: who ends a round of them, and what a block holds."""
+"""Sweeps of a GPU, run on the host: who ends a round of them, and which links a block keeps."""
 
 from __future__ import annotations
 
@@ -181,36 +181,26 @@ def test_the_host_adds_up_in_the_order_of_the_kernel() -> None:
         assert largest[copy, t] == max(x[2] for x in numbers)
 
 
-#: A kernel that tells whether the staple of each site by what a block holds is not that by what is stored:
-#: by links that it keeps, by g of its tile, and by both.
+#: A kernel that tells the staple of each site by links that a block keeps, less that by stored ones.
 _PROBE = """
 unsigned long long __cvta_generic_to_shared(const void*);
 void __nanosleep(unsigned);
 #include "gauge/lattice/stage.cuh"
 using namespace hardscape::gauge;
 extern "C" __global__ void probe(const Chunk* links, const Chunk* g, double* apart) {
-  __shared__ Chunk kept[kStaged * kChunks * kThreads], tile[kChunks * kThreads];
+  __shared__ Chunk kept[kStaged * kChunks * kThreads];
   const KeptLinks near{links, kept + threadIdx.x};
-  const NearGroup held{g, tile + threadIdx.x};
-  const StoredGroup stored{g};
   Task task{};
   near.bring(task, 1);
   for (int color = 0; color < 2; ++color) {
     next_task(color * gridDim.x + blockIdx.x, 2 * gridDim.x, 1, task);
-    __syncthreads();
-    for (int c = 0; c < kChunks; ++c) held.mine[c * kThreads] = held.part(task)[32 * c];
-    __syncthreads();
-    LocalField plain, ways[3];
-    gather(plain, StoredLinks{links}, stored, task.at, color);
-    gather(ways[0], near.of(task), stored, task.at, color);
-    gather(ways[1], StoredLinks{links}, held, task.at, color);
-    gather(ways[2], near.of(task), held, task.at, color);
-    plain.begin(Element::identity());
+    LocalField by_kept, by_stored;
+    gather<0>(by_kept, near.of(task), g, task.at, color);
+    gather<0>(by_stored, StoredLinks{links}, g, task.at, color);
+    by_kept.begin(Element::identity());
+    by_stored.begin(Element::identity());
     double most = 0;
-    for (LocalField& way : ways) {
-      way.begin(Element::identity());
-      each_number([&](Real a, Real b) { most = a - b == 0 ? most : 1; }, way.links(), plain.links());
-    }
+    each_number([&](Real a, Real b) { most = a - b == 0 ? most : 1; }, by_kept.links(), by_stored.links());
     apart[task.at.number(color)] = most;
   }
 }
@@ -226,7 +216,9 @@ extern "C" __global__ void probe(const Chunk* links, const Chunk* g, double* apa
     ],
     ids=str,
 )
-def test_what_a_block_holds_is_what_is_stored(shape: tuple[int, ...], schedule: Schedule) -> None:
+def test_links_that_a_block_keeps_are_the_stored_ones(
+    shape: tuple[int, ...], schedule: Schedule
+) -> None:
     instance = Instance(shape, 3, True, len(shape))
     whole = instance.sweep_kernel(1, schedule)
     constants = whole.source[: whole.source.index("//")]

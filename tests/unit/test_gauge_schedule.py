@@ -86,22 +86,3 @@ def test_blocks_keep_their_links_where_all_are_resident(single: bool) -> None:
     assert not chosen(shape, 1, 0).kept
     assert not chosen((32, 32, 32, 32), 1).kept
     assert not chosen((6, 16, 16, 16), 1).kept  # a block's sites are no tile
-
-
-@pytest.mark.parametrize("single", [True, False])
-def test_blocks_hold_their_tile_of_the_other_colour_where_there_is_room(single: bool) -> None:
-    def chosen(shape: tuple[int, int, int, int], copies: int, shared: int = 228 * 1024) -> Schedule:
-        size = 48 if single else 96
-        return Schedule.of(shape, size, single, 4, copies, 132, 2**25, shared=shared)
-
-    shape = (32, 32, 32, 32)
-    alone = chosen(shape, 1)
-    assert alone.nearby
-    half_row, (rows, planes) = shape[0] // 2, alone.tile
-    assert half_row * rows * planes == alone.threads
-    held = alone.shared(48 if single else 96)
-    assert alone.blocks * held <= 228 * 1024 < alone.blocks * held * 9 // 8
-    assert not chosen(shape, 1, 164 * 1024).nearby
-    assert not chosen(shape, 2).nearby  # both copies are moved by one task
-    assert not chosen((24, 32, 32, 32), 1).nearby  # a block's sites are no tile
-    assert not chosen((16, 16, 16, 16), 1).nearby  # there links are kept

@@ -151,8 +151,7 @@ class CudaLattices(Lattices):
             int(attributes["L2CacheSize"]),
             staging=not device.arch.startswith("sm_7"),
             cut=options.dimensions < 5,
-            shared=int(attributes["MaxSharedMemoryPerMultiprocessor"]),
-            keeping=not window.halo,
+            shared=0 if window.halo else int(attributes["MaxSharedMemoryPerMultiprocessor"]),
         )
         if window.uneven:
             self.schedule = replace(self.schedule, lag=0)
@@ -350,7 +349,7 @@ class CudaLattices(Lattices):
         if method not in self._sweeping:
             schedule = self.schedule
             kernel = self._device.load(self.instance.sweep_kernel(method, schedule))
-            shared = schedule.shared(self.instance.matrix_bytes)
+            shared = schedule.staged * self.instance.matrix_bytes * schedule.threads
             resident = kernel.blocks_per_multiprocessor(schedule.threads, shared)
             self._sweeping[method] = kernel, shared, resident * self._device.multiprocessors
         return self._sweeping[method]

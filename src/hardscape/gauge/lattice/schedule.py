@@ -49,9 +49,6 @@ class Schedule:
     tile: tuple[int, int] = (1, 1)
     # Whether a block has one tile for good and keeps its links: `staged` of them a thread.
     kept: bool = False
-    # Whether shared memory holds g of a tile's sites of the other colour too, which are asked for again and
-    # again. A task moves one copy then, a tile of its own.
-    nearby: bool = False
 
     @classmethod
     def of(
@@ -66,14 +63,12 @@ class Schedule:
         staging: bool = True,
         cut: bool = True,
         shared: int = 0,
-        keeping: bool = True,
     ) -> Schedule:
         """Choose for a lattice, `copies` of it and a GPU with `cache` bytes of second-level cache.
 
         Before compute capability 8.0 shared memory cannot be filled beside other work: no `staging`. A
         timeslice of five dimensions is not `cut`: neighbours in w would lie in other slabs than the next ones.
-        Links are kept where all of them fit the `shared` bytes that a multiprocessor has, if they are to be:
-        `keeping`.
+        Links are kept where all of them fit the `shared` bytes that a multiprocessor has.
         """
         x, y, z, t = shape
         small = matrix_bytes <= _REGISTERS
@@ -99,28 +94,21 @@ class Schedule:
         if groups > 1 or used <= _CACHED * cache or lag + 2 * parts >= t * parts:
             lag = 0
         staged = 2 * directions
-        tiled = cut and small and x // 2 * prod(tile) == _THREADS and half % _THREADS == 0
         held = _KEEPING * (staged * matrix_bytes * _THREADS + _RESERVED)
         if (
-            (keeping and tiled and groups == 1)
+            (cut and small and groups == 1 and x // 2 * prod(tile) == _THREADS)
+            and half % _THREADS == 0
             and half // _THREADS <= _KEEPING * multiprocessors
             and held <= shared
         ):
             return cls(_THREADS, _KEEPING, z // tile[1], 0, 1, staged, tile, kept=True)
-        staged *= staging and small
-        held = blocks * ((staged + 1) * matrix_bytes * _THREADS + _RESERVED)
-        nearby = tiled and staging and groups == copies and held <= shared
-        return cls(_THREADS, blocks, parts, lag, groups, staged, tile, nearby=nearby)
+        return cls(_THREADS, blocks, parts, lag, groups, staged * (staging and small), tile)
 
     def constants(self) -> dict[str, int]:
         """The same for the kernel."""
         numbers = {f"k{name.title()}": value for name, value in vars(self).items()}
         y, z = numbers.pop("kTile")
         return numbers | {"kTileY": y, "kTileZ": z}
-
-    def shared(self, matrix_bytes: int) -> int:
-        """Bytes of shared memory that a block takes, for matrices of that size."""
-        return (self.staged + self.nearby) * matrix_bytes * self.threads
 
     def blocks_of(self, shape: tuple[int, int, int, int], count: int, resident: int) -> int:
         """Blocks of a launch of `count` sweeps, where so many are resident at once."""

@@ -212,56 +212,18 @@ struct StoredLinks {
   }
 };
 
-// A transformation where it lies in device memory.
-struct StoredGroup {
-  const Chunk* g;
-
-  __device__ void arrived() const {}
-
-  template <int Mu>
-  __device__ Element ahead(const Site&, int, int next) const {
-    return load(g, next);
+template <int Mu, class Links>
+__device__ inline void gather(LocalField& local, const Links& links, const Chunk* g, const Site& at,
+                              int color) {
+  if constexpr (Mu < kDirections) {
+    const int here = at.natural() / 2, other = (1 - color) * kHalf;
+    const int next = other + at.ahead<Mu>(here), last = other + at.behind<Mu>(here);
+    const Element ahead = links.template ahead<Mu>(color * kHalf + here);
+    local.gather(weighed<Mu>(group_product_adjoint(ahead, load(g, next))));
+    const Element behind = links.template behind<Mu>(last);
+    local.gather(weighed<Mu>(adjoint(group_product(load(g, last), behind))));
+    gather<Mu + 1>(local, links, g, at, color);
   }
-  template <int Mu>
-  __device__ Element behind(const Site&, int, int last) const {
-    return load(g, last);
-  }
-};
-
-template <int Mu, class Links, class Transformation>
-__device__ inline void gather_along(LocalField& local, const Links& links, const Transformation& g,
-                                    const Site& at, int color) {
-  const int here = at.natural() / 2, other = (1 - color) * kHalf;
-  const int next = other + at.ahead<Mu>(here), last = other + at.behind<Mu>(here);
-  const Element ahead = links.template ahead<Mu>(color * kHalf + here);
-  local.gather(
-      weighed<Mu>(group_product_adjoint(ahead, g.template ahead<Mu>(at, other + here, next))));
-  const Element behind = links.template behind<Mu>(last);
-  local.gather(
-      weighed<Mu>(adjoint(group_product(g.template behind<Mu>(at, other + here, last), behind))));
-}
-
-// Time comes first: its neighbours are in no block's tile, so others may be on their way meanwhile.
-template <class Links, class Transformation>
-__device__ inline void gather_time(LocalField& local, const Links& links, const Transformation& g,
-                                   const Site& at, int color) {
-  if constexpr (kTime < kDirections) gather_along<kTime>(local, links, g, at, color);
-}
-
-template <int Mu = 0, class Links, class Transformation>
-__device__ inline void gather_space(LocalField& local, const Links& links, const Transformation& g,
-                                    const Site& at, int color) {
-  if constexpr (Mu < kTime && Mu < kDirections) {
-    gather_along<Mu>(local, links, g, at, color);
-    gather_space<Mu + 1>(local, links, g, at, color);
-  }
-}
-
-template <class Links, class Transformation>
-__device__ inline void gather(LocalField& local, const Links& links, const Transformation& g,
-                              const Site& at, int color) {
-  gather_time(local, links, g, at, color);
-  gather_space(local, links, g, at, color);
 }
 
 }  // namespace hardscape::gauge

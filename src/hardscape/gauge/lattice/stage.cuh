@@ -150,26 +150,6 @@ __device__ inline void finish(unsigned* counters, const Task& task, const Beside
   }
 }
 
-// Whether the site ahead or behind lies in the tile of a block's sites, which has the whole extent
-// in x.
-template <int Mu, bool Ahead>
-__device__ inline bool in_tile(const Site& at) {
-  if constexpr (Mu == kTime) return false;
-  if constexpr (Mu == 1) {
-    return kTileY == kY || (Ahead ? (at.y + 1) % kTileY > 0 : at.y % kTileY > 0);
-  }
-  if constexpr (Mu == 2) {
-    return kTileZ == kZ || (Ahead ? (at.z + 1) % kTileZ > 0 : at.z % kTileZ > 0);
-  }
-  return true;
-}
-
-// How many threads on the site is that is so many sites on.
-template <int Mu>
-__device__ inline int threads_of(int sites) {
-  return Mu == 2 ? sites / kY * kTileY : sites;
-}
-
 // Links ahead of both colours' sites of a block's tile, in shared memory from the first sweep to
 // the last. Those behind are ahead of a neighbour: kept too where it lies in the tile, which has
 // the whole extent in x, and else in device memory.
@@ -206,12 +186,28 @@ struct KeptLinks {
     __device__ Element behind(int site) const {
       const Chunk* from = link_of(all.links, Mu, site);
       int apart = 32;
-      if (in_tile<Mu, false>(task.at)) {
+      if (in_tile<Mu>()) {
         const int there = site - (1 - task.color) * kHalf - task.at.natural() / 2;
         from = all.place_of_link(1 - task.color, Mu) + threads_of<Mu>(there);
         apart = kThreads;
       }
       return assembled([&](int c) { return from[c * apart]; });
+    }
+
+   private:
+    // Whether the site behind lies in the tile.
+    template <int Mu>
+    __device__ bool in_tile() const {
+      if constexpr (Mu == kTime) return false;
+      if constexpr (Mu == 1) return kTileY == kY || task.at.y % kTileY > 0;
+      if constexpr (Mu == 2) return kTileZ == kZ || task.at.z % kTileZ > 0;
+      return true;
+    }
+
+    // How many threads on the site is that is so many sites on.
+    template <int Mu>
+    __device__ int threads_of(int sites) const {
+      return Mu == 2 ? sites / kY * kTileY : sites;
     }
   };
 
@@ -294,64 +290,6 @@ struct StagedLinks {
     }
   }
 };
-
-// g of the tile's sites of the other colour in shared memory, which a block asks for up to four
-// times over: each thread brings that of the site beside its own.
-struct NearGroup {
-  const Chunk* g;
-  Chunk* mine;
-
-  // Where this thread's part lies.
-  __device__ const Chunk* part(const Task& task) const {
-    return g + chunk_of<1>((1 - task.color) * kHalf + task.at.natural() / 2);
-  }
-
-  __device__ void bring(const Task& task) const {
-    const Chunk* from = part(task);
-#pragma unroll
-    for (int c = 0; c < kChunks; ++c) {
-      const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(mine + c * kThreads));
-      asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from + 32 * c)
-                   : "memory");
-    }
-  }
-
-  __device__ void arrived() const {
-    asm volatile("cp.async.wait_all;" ::: "memory");
-    __syncthreads();
-  }
-
-  template <int Mu>
-  __device__ Element ahead(const Site& at, int beside, int next) const {
-    return found<Mu>(in_tile<Mu, true>(at), beside, next);
-  }
-  template <int Mu>
-  __device__ Element behind(const Site& at, int beside, int last) const {
-    return found<Mu>(in_tile<Mu, false>(at), beside, last);
-  }
-
- private:
-  template <int Mu>
-  __device__ Element found(bool here, int beside, int site) const {
-    if constexpr (Mu == kTime) return load(g, site);
-    const Chunk* near = mine + threads_of<Mu>(site - beside);
-    if constexpr (Mu == 0) return assembled([&](int c) { return near[c * kThreads]; });
-    const Chunk* from = here ? near : g + chunk_of<1>(site);
-    const int apart = here ? kThreads : 32;
-    return assembled([&](int c) { return from[c * apart]; });
-  }
-};
-
-// g for the sites of a task, on its way, `room` being this thread's place in shared memory.
-__device__ inline auto around(const Chunk* g, Chunk* room, const Task& task) {
-  if constexpr (kNearby) {
-    const NearGroup near{g, room};
-    near.bring(task);
-    return near;
-  } else {
-    return StoredGroup{g};
-  }
-}
 
 // Where the sweeps of a copy go.
 struct Run {

@@ -38,7 +38,6 @@ extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
   const Beside beside{before, after, done_before, done_after};
   const Run run{links, all, steps, seeds, firsts, active, beside, origin, copies};
   const Choice<kKept, KeptLinks, StagedLinks>::type near{links, shared + threadIdx.x};
-  Chunk* room = shared + kStaged * kChunks * kThreads + threadIdx.x;
   const int tasks = tasks_of(count);
   // The first turn has no task but to bring the links of the first.
   Task task{}, next;
@@ -58,12 +57,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
       Chunk* g = copy_of(all, copy);
       const bool moves = task.inside && active[copy * kT + task.at.t];
       LocalField local;
-      if (any) {
-        const auto beside = around(g, room, task);
-        if (moves) gather_time(local, near.of(task), beside, task.at, task.color);
-        beside.arrived();
-        if (moves) gather_space(local, near.of(task), beside, task.at, task.color);
-      }
+      if (moves) gather<0>(local, near.of(task), g, task.at, task.color);
       if (copy == last && following < tasks) near.fetch(next);
       if (moves) update(run, task, local, g, copy);
     }

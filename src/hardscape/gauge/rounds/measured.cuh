@@ -21,7 +21,7 @@ __device__ inline Sums measured_part(const Chunk* links, const Chunk* g, int par
     at.t = t;
     const int color = at.color();
     LocalField local;
-    gather(local, StoredLinks{links}, StoredGroup{g}, at, color);
+    gather<0>(local, StoredLinks{links}, g, at, color);
     const Element own = load(g, at.number(color));
     local.begin(own);
     sums.functional += local.functional(own);
