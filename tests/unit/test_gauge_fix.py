@@ -152,9 +152,9 @@ def test_sweeps_begin_for_what_will_follow_them(
     given: list[float | None] = []
     relax = Descent.relax
 
-    def noted(self: Descent, lattices: Any, target: float, omega: float | None = None) -> None:
+    def noted(self: Descent, lattices: Any, target: float, omega: Any = None, **how: Any) -> None:
         given.append(omega)
-        relax(self, lattices, target, omega)
+        relax(self, lattices, target, omega, **how)
 
     monkeypatch.setattr(Lattices, "iteration_cost", cost)
     monkeypatch.setattr(Descent, "relax", noted)
@@ -162,6 +162,35 @@ def test_sweeps_begin_for_what_will_follow_them(
     # Where iterations are dear, sweeps go on to the end: nothing is gained by an omega for their beginning.
     assert (given[0] is None) == (cost > 100)
     assert all(omega is None for omega in given[1:])
+
+
+def test_where_iterations_are_dear_they_wait_until_sweeps_stand_still(
+    fields: dict[int, GaugeField], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[float] = []
+    accelerate = Descent.accelerate
+
+    def noted(self: Descent, lattices: Any, target: float) -> None:
+        begun.append(float(self.sweeps[0]))
+        accelerate(self, lattices, target)
+
+    monkeypatch.setattr(Lattices, "iteration_cost", 10.0)
+    monkeypatch.setattr(Descent, "accelerate", noted)
+    how: dict[str, Any] = {"theta": 1e-20, "device": "cpu"}
+    found = fix(fields[3], method="auto", **how)
+    swept = fix(fields[3], method="matrix-overrelaxation", **how)
+    assert not begun
+    assert np.array_equal(found.g, swept.g)
+    # Without overrelaxation sweeps gain little on a long lattice.
+    long = GaugeField.random((4, 4, 4, 24), 3, seed=2)
+    near = GaugeField(np.eye(3) + 0.05 * long.links, layout="t z y x mu a b").reproject()
+    field = near.transform(long.links[..., 0, :, :])
+    found = fix(field, method="auto", omega=1.0, **how)
+    assert begun
+    assert begun[0] % 100 == 0
+    swept = fix(field, method="matrix-overrelaxation", omega=1.0, **how)
+    assert found.sweeps < swept.sweeps
+    assert found.functional == pytest.approx(swept.functional, abs=1e-10)
 
 
 def test_timeslices_rest_one_by_one(alone: Team) -> None:

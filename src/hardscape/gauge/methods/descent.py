@@ -43,6 +43,9 @@ _BELOW = 1 - 2.0**-40
 #: Overrelaxation until then, and theta at which the conjugate gradient takes over from sweeps; where it
 #: gave up, it is tried again at the next one.
 _FAR, _HANDOVERS = 1.3, (1.0, 1e-1, 1e-3, 1e-5, 1e-7, 1e-9)
+#: Sweeps by which it is seen that they stand still, and the measurements after them.
+_LATELY = 100
+_ROUNDS = _LATELY // _CHECK
 #: Decades of theta that a sweep gains on the way from there to where the functional is quadratic.
 _MIDWAY = 0.05
 #: Its iterations between two measurements, the decades of theta that one is hoped to gain, and by how
@@ -97,36 +100,56 @@ class Descent:
         """From where the copies are to theta below `target`, by the method of the options."""
         accelerates = self._method.accelerates
         if accelerates != "never" and self.options.gauge != "mag":
-            # Where sweeps are likely to be kept to, they begin with what is best near the end.
-            soon = accelerates == "always" or lattices.iteration_cost * _MIDWAY < _HOPED
-            for handover in _HANDOVERS if soon else _HANDOVERS[1:]:
-                first = handover == _HANDOVERS[0] and self.options.omega is None
-                seen = [max(0, len(history) - 1) for history in self.history]
-                self.relax(lattices, max(target, handover), _FAR if first else None)
-                slow = self._slow(lattices, target, seen, _MIDWAY if first else 0.0)
-                if accelerates == "always" or slow.any():
-                    self.accelerate(lattices, target)
-                else:
-                    _LOG.debug("no conjugate gradient at theta %g: sweeps are faster", handover)
+            if accelerates != "always" and lattices.iteration_cost * _MIDWAY >= _HOPED:
+                self._finish_by_sweeps(lattices, target)
+                return
+            self._finish_by_turns(lattices, target)
         self.relax(lattices, target)
 
-    def _slow(
-        self, lattices: Lattices, target: float, seen: Sequence[int], least: float
-    ) -> NDArray[np.bool_]:
-        """Which copies the conjugate gradient is likely to bring to `target` sooner than sweeps.
+    def _finish_by_turns(self, lattices: Lattices, target: float) -> None:
+        """Sweeps, then the conjugate gradient, and again where it gives up."""
+        for handover in _HANDOVERS:
+            first = handover == _HANDOVERS[0] and self.options.omega is None
+            self.relax(lattices, max(target, handover), _FAR if first else None)
+            if first:
+                self._gained[:] = _MIDWAY
+            slow = lattices.iteration_cost * self._gained < _HOPED
+            if self._method.accelerates == "always" or slow.any():
+                self.accelerate(lattices, target)
+            else:
+                _LOG.debug("no conjugate gradient at theta %g: sweeps are faster", handover)
 
-        These are taken to gain what the last ones did, or all since `seen` of the history if that is more:
-        theta does not fall evenly.
-        """
-        theta = np.array([history[-1][2] for history in self.history])
-        with np.errstate(all="ignore"):
-            for copy, (one, history) in enumerate(zip(seen, self.history, strict=True)):
-                sweeps = history[-1][0] - history[one][0]
-                pace = np.log10(history[one][2] / theta[copy]) / sweeps if sweeps else 0.0
-                self._gained[copy] = least or max(self._gained[copy], pace)
-            left = np.maximum(np.log10(theta / target), 0.0)
-        iterations = left / _HOPED + lattices.beginning_cost
-        return np.asarray(lattices.iteration_cost * iterations * self._gained < left)
+    def _finish_by_sweeps(self, lattices: Lattices, target: float) -> None:
+        """Where iterations of the conjugate gradient are dear: while sweeps stand still for long."""
+        for _ in _HANDOVERS:
+            since = [len(history) for history in self.history]
+
+            def still(since: list[int] = since) -> bool:
+                return bool(self._stands(lattices, target, since).any())
+
+            self.relax(lattices, target, still=still)
+            if self.context.stopped() or not still():
+                return
+            _LOG.debug("sweeps stand still: the conjugate gradient goes on")
+            self.accelerate(lattices, target)
+        self.relax(lattices, target)
+
+    def _stands(self, lattices: Lattices, target: float, since: Sequence[int]) -> NDArray[np.bool_]:
+        """Which copies gained so little lately, and since then, that the conjugate gradient will be sooner."""
+        found = np.zeros(lattices.copies, dtype=bool)
+        for copy, history in enumerate(self.history):
+            lately = history[max(since[copy], len(history) - _ROUNDS - 1) :]
+            if not lately or lately[-1][0] - lately[0][0] < _LATELY:
+                continue
+            theta, left = lately[-1][2], np.log10(lately[-1][2] / target)
+            if theta <= max(target, _EXHAUSTED * lattices.floor(self.options)):
+                continue
+            pace = max(0.0, np.log10(lately[0][2] / theta)) / (lately[-1][0] - lately[0][0])
+            iterations = left / _HOPED + lattices.beginning_cost
+            found[copy] = lattices.iteration_cost * iterations * pace < left
+            if found[copy]:
+                self._gained[copy] = pace
+        return found
 
     # -- stages ------------------------------------------------------------------------------
 
@@ -152,8 +175,17 @@ class Descent:
             ]
             self._sweep(lattices, stages, everywhere)
 
-    def relax(self, lattices: Lattices, target: float, omega: float | None = None) -> None:
-        """Sweep until every copy has theta below `target`, or rounding stops it; `omega` is tuned if None."""
+    def relax(
+        self,
+        lattices: Lattices,
+        target: float,
+        omega: float | None = None,
+        still: Callable[[], bool] | None = None,
+    ) -> None:
+        """Sweep until every copy has theta below `target`, or rounding stops it, or `still` says so.
+
+        It is asked after each `_LATELY` sweeps. `omega` is tuned if None.
+        """
         options = self.options
         limit = options.max_sweeps
         violation = self._measured(lattices).violation(options).copy()
@@ -163,7 +195,7 @@ class Descent:
         ]
         best = violation.max(axis=1)
         waited = np.zeros(lattices.copies, dtype=int)
-        self._go_ahead(lattices, target, tuners, violation, best, waited)
+        rounds = self._go_ahead(lattices, target, tuners, violation, best, waited, still)
         if omega is None:
             self.omegas = np.array([tuner.omega for tuner in tuners])
         while True:
@@ -171,11 +203,14 @@ class Descent:
             active = (violation > target) & going[:, None] & lattices.live
             if not active.any() or self.context.stopped():
                 return
+            if still is not None and rounds and rounds % _ROUNDS == 0 and still():
+                return
             steps = [self._method.sweep(options, tuner.omega) for tuner in tuners]
             count = int(min(_CHECK, (limit - self.sweeps[active.any(axis=1)]).min()))
             done = self._sweep(lattices, [(steps, count)], active)
             if not done:
                 return
+            rounds += 1
             before = violation
             measured = self._measured(lattices, np.asarray(active.any(axis=1)))
             violation = measured.violation(options)
@@ -198,14 +233,13 @@ class Descent:
         violation: NDArray[np.float64],
         best: NDArray[np.float64],
         waited: NDArray[np.int64],
-    ) -> None:
-        """Relax as far as the device decides by itself, and bring what is known of the copies up to date."""
-        options, began = self.options, time.perf_counter()
-        active = (violation > target) & lattices.live
-        moving = active.any(axis=1)
-        most = int(((options.max_sweeps - self.sweeps[moving]) // _CHECK).min(initial=2**62))
-        if not moving.any() or most < 1 or self.context.stopped():
-            return
+        still: Callable[[], bool] | None,
+    ) -> int:
+        """Relax as far as the device decides by itself, and bring what is known of the copies up to date.
+
+        Returns the number of rounds, of `_CHECK` sweeps.
+        """
+        options = self.options
         rules = Rules(
             target=target * _BELOW,
             noise=tuners[0].noise,
@@ -216,12 +250,43 @@ class Descent:
             largest=options.reduction == "max",
             tuned=not tuners[0].fixed,
         )
-        steps = [self._method.sweep(options, tuner.omega) for tuner in tuners]
-        turn = Turn(steps, self.seeds, self.sweeps.copy(), _CHECK, active, self.context.stop)
         omegas = np.array([tuner.omega for tuner in tuners])
-        standing = standings(omegas, violation.max(axis=1))
+        standing, rounds = standings(omegas, violation.max(axis=1)), 0
+        while True:
+            going = standing["waited"] < _PATIENCE
+            active = (violation > target) & going[:, None] & lattices.live
+            moving = active.any(axis=1)
+            most = int(((options.max_sweeps - self.sweeps[moving]) // _CHECK).min(initial=2**62))
+            if not moving.any() or most < 1 or self.context.stopped():
+                break
+            some = most if still is None else min(most, _ROUNDS)
+            began = int(self.sweeps[moving].max())
+            self._go_some_way(lattices, rules, active, violation, standing, some)
+            done = (int(self.sweeps[moving].max()) - began) // _CHECK
+            rounds += done
+            self._gained[moving] = standing["gained"][moving] if done else self._gained[moving]
+            if still is None or done < _ROUNDS or still():
+                break
+        best[:], waited[:] = standing["best"], standing["waited"]
+        for tuner, omega, floor in zip(tuners, standing["omega"], standing["floor"], strict=True):
+            tuner.omega, tuner.floor = float(omega), float(floor)
+        return rounds
+
+    def _go_some_way(
+        self,
+        lattices: Lattices,
+        rules: Rules,
+        active: NDArray[np.bool_],
+        violation: NDArray[np.float64],
+        standing: NDArray[np.void],
+        most: int,
+    ) -> None:
+        """Up to so many rounds of the device; `violation` and `standing` follow."""
+        began = time.perf_counter()
+        steps = [self._method.sweep(self.options, omega) for omega in standing["omega"].tolist()]
+        turn = Turn(steps, self.seeds, self.sweeps.copy(), _CHECK, active, self.context.stop)
         for seen in lattices.rounds(turn, rules, standing, most, self.context.stopped):
-            found = seen.measured.violation(options)
+            found = seen.measured.violation(self.options)
             heights, worst = seen.measured.whole_functional(), found.max(axis=1)
             for i in np.flatnonzero(seen.moved).tolist():
                 one, b = divmod(i, lattices.copies)
@@ -231,10 +296,6 @@ class Descent:
             self.updates += _CHECK * float(seen.moved.sum()) * lattices.volume / lattices.slices
             self.seconds += time.perf_counter() - began
             began = time.perf_counter()
-        best[:], waited[:] = standing["best"], standing["waited"]
-        self._gained[moving] = standing["gained"][moving]
-        for tuner, omega, floor in zip(tuners, standing["omega"], standing["floor"], strict=True):
-            tuner.omega, tuner.floor = float(omega), float(floor)
 
     def accelerate(self, lattices: Lattices, target: float) -> None:
         """Conjugate gradient steps while they gain more than the sweeps before did at their cost.
