@@ -48,8 +48,12 @@ class Hitting {
   bool given_up() const {
     return contradicts_ || (best_cost_.hard == 0 && best_cost_.soft <= lower_);
   }
-  // What all that satisfies the hard clauses costs at least.
-  unsigned __int128 lower() const { return lower_; }
+  // What all that satisfies the hard clauses costs at least: no core and no contradiction since the
+  // best assignment says anything of what costs as much.
+  unsigned __int128 lower() const {
+    if (best_cost_.hard) return lower_;
+    return contradicts_ ? best_cost_.soft : std::min(lower_, best_cost_.soft);
+  }
 
   // Goes on from an assignment that satisfies the hard clauses.
   void adopt(const std::uint8_t* value, const volatile std::uint8_t*) {
@@ -90,7 +94,7 @@ class Hitting {
   static constexpr std::size_t kOften = 2, kRarely = 64, kStale = 30;
   static constexpr std::uint32_t kAnything = 8;  // one in so many is gone on from whatever it costs
   // Of so many descents near an assignment, those that give way to a look around one clause.
-  static constexpr std::uint32_t kShares = 5, kAround = 4;
+  static constexpr std::uint32_t kShares = 10, kAround = 9;
 
   // Demands the hard clauses; soft ones become wishes: themselves where they are units, else the
   // negation of a variable that relaxes them.
@@ -130,6 +134,7 @@ class Hitting {
     met_.assign(wishes_.size(), 0);
     in_.resize(wishes_.size());
     state_.assign(wishes_.size(), kWanted);
+    demanded_.assign(wishes_.size(), 0);
     wishes_.by_price.resize(wishes_.size());
     for (std::uint32_t w = 0; w < wishes_.by_price.size(); ++w) wishes_.by_price[w] = w;
     std::stable_sort(wishes_.by_price.begin(), wishes_.by_price.end(),
@@ -140,6 +145,7 @@ class Hitting {
   // One set of wishes, and an assignment under which they hold, if one is found.
   void descend(const volatile std::uint8_t* stop) {
     looked_ += 1 + wishes_.size() / kLiterals;
+    if (!harden()) return;
     if (propagation_.literals() > most_literals_) {
       back(0);
       propagation_.forget(given_);
@@ -172,6 +178,21 @@ class Hitting {
     for (std::uint32_t v = 0; v < relaxes_; ++v) found_[v] = propagation_.value(v);
     std::copy(found_.begin(), found_.end(), phase_.begin());
     offer(found_.data(), anyway);
+  }
+
+  // Demands the wishes that nothing better than the best assignment gives up: beside what the cores
+  // cost, each would cost what they have not counted of it. False where nothing better is left.
+  bool harden() {
+    if (best_cost_.hard || best_cost_.soft - lower_ >= hardened_) return true;
+    hardened_ = best_cost_.soft - lower_;
+    for (std::uint32_t w = 0; w < wishes_.size() && !contradicts_; ++w) {
+      if (residue_[w] < hardened_ || demanded_[w]) continue;
+      demanded_[w] = 1;
+      back(0);
+      contradicts_ =
+          !propagation_.add({&wishes_.literal[w], 1}) || propagation_.propagate() != kNone;
+    }
+    return !contradicts_;
   }
 
   // What costs no more and satisfies a clause more, around that alone.
@@ -454,7 +475,8 @@ class Hitting {
   std::vector<std::uint32_t> met_;      // in how many cores
   std::vector<std::uint32_t> order_, last_order_;
   std::vector<std::size_t> place_;  // in the order, of each level's decision
-  std::vector<std::uint8_t> state_, phase_, found_, best_, current_, satisfied_, hits_, taken_;
+  std::vector<std::uint8_t> state_, phase_, found_, best_, current_, satisfied_, hits_, taken_,
+      demanded_;
   std::vector<std::uint32_t> levels_, learnt_, core_, scratch_, left_, times_, chosen_;
   std::vector<std::vector<std::uint32_t>> in_;  // cores of a wish
   std::vector<std::uint32_t> members_;
@@ -466,6 +488,7 @@ class Hitting {
   std::size_t conflicts_ = 0, next_ = 0;                           // of the order
   std::uint32_t wanted_ = kNone;
   unsigned __int128 lower_ = 0, spent_ = 0, allowed_ = 0;  // on what a descent gave up
+  unsigned __int128 hardened_ = ~static_cast<unsigned __int128>(0);  // between the bounds, at last
   WideCost best_cost_{UINT64_MAX, 0}, current_cost_{UINT64_MAX, 0};
   bool complete_ = false, contradicts_ = false, again_ = false;
 };
