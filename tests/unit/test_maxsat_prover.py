@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 from hardscape import maxsat, native
+from hardscape.benchmarks.maxsat import formulas
 from hardscape.errors import InputError
 
 pytest.importorskip("pysat")
@@ -338,7 +339,7 @@ def test_what_is_paid_for_cliques_is_a_bound(seed, sign):
             against[u].discard(v)
             against[v].discard(u)
     weight = {v: int(rng.integers(0, 4)) for v in range(n)}
-    found = lower._cliques(against, weight, sign)
+    found = lower._cliques(against, weight, sign, lambda: None)
     for clique, paid in found:
         assert paid > 0
         assert all(v in against[u] for u, v in itertools.combinations(clique, 2))
@@ -534,3 +535,40 @@ def test_wishes_stay_where_there_is_no_time_to_trim_them(said):
     assert costs.weight == {2: 1, 3: 1, 4: 1}
     trimming.trim(costs, lower.Cores(costs), FOREVER)
     assert costs.weight == {3: 1, 4: 1}
+
+
+def as_the_prover_takes_it(lists):
+    n, soft, weights, hard = lists
+    formula = {"variables": n, "clauses": hard + soft, "weights": [1] * len(hard) + weights}
+    return formula | {"hard": [1] * len(hard) + [0] * len(soft)}
+
+
+@pytest.mark.parametrize(
+    "lists", [formulas.partial_3sat(90, 480, 0.3, 1), formulas.planted(200, 800, 60, 1)]
+)
+def test_few_conflicts_lie_between_two_looks_where_somebody_waits(lists, monkeypatch):
+    counts = []
+    once = oracles.Oracle._try
+
+    def counted(oracle, *arguments):
+        before = oracle.work()[0]
+        answer = once(oracle, *arguments)
+        counts.append(oracle.work()[0] - before)
+        return answer
+
+    class Watched(boards.Board):
+        patience = 0.0
+
+        def look(self):
+            if sum(counts) > 4000:
+                raise boards.Stopped
+            super().look()
+
+        def tell(self, **message):
+            pass
+
+    monkeypatch.setattr(oracles.Oracle, "_try", counted)
+    with pytest.raises((boards.Stopped, boards.Settled)):
+        prover.prove(as_the_prover_takes_it(lists), Watched())
+    assert sum(counts) > 1000
+    assert max(counts) <= 101

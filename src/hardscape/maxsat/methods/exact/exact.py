@@ -114,10 +114,10 @@ class Proof(Work[Partial]):
         """Run a prover and listen to it, or let a walker go."""
         flips = 0
         if shard.index and self.islands is not None and isinstance(context.device, Cuda):
-            found = self.islands.run(
+            walked = self.islands.run(
                 Shard(shard.index - 1, shard.start - 1, shard.stop - 1), context
             )
-            return ShardResult(_partial(flips=int(found.partial["flips"][0])), found.complete)
+            return ShardResult(_partial(flips=int(walked.partial["flips"][0])), walked.complete)
         if shard.index and self.local is not None:
             walker = self.local.walker(shard.index - 1, context)
             proves = shard.index < self.provers
@@ -127,9 +127,14 @@ class Proof(Work[Partial]):
                 return ShardResult(_partial(flips=flips), complete)
         alone = not (shard.index or self.check or self.call)
         shared = not self.beside and self.provers == 1
+        neighbour: Walker | None = None
         if alone and shared and self.local is not None and len(self.formula.literals) <= SMALL:
-            return self._here(self.local.walker(0, context), context)
-        if alone and proven_at_once(self.formula, self.constant, self.incumbent, context):
+            neighbour = self.local.walker(0, context)
+            found = self._here(neighbour, context)
+            if found is not None:
+                return found
+            flips = neighbour.new_flips
+        elif alone and proven_at_once(self.formula, self.constant, self.incumbent, context):
             assert self.incumbent.best is not None
             self.ended.set()
             lower = self.incumbent.best.cost - self.constant
@@ -142,7 +147,7 @@ class Proof(Work[Partial]):
             started(file.fileno(), shard.index, check=self.check) as process,
         ):
             try:
-                return _Talk(self, Talker(process), context, flips).result()
+                return _Talk(self, Talker(process), context, flips, walker=neighbour).result()
             finally:
                 process.kill()
 
@@ -150,11 +155,16 @@ class Proof(Work[Partial]):
         """Of a thread with a walker, by a prover whose costs leave out a constant."""
         return Sharing(self.share, self.incumbent.best, constant, self.pace)
 
-    def _here(self, walker: Walker, context: Context) -> ShardResult:
-        """Prove a small formula in this process, with a walker: to start one takes longer than many proofs."""
+    def _here(self, walker: Walker, context: Context) -> ShardResult | None:
+        """Prove a small formula in this process, with a walker: to start one takes longer than many proofs.
+
+        None where it takes longer, too.
+        """
         turns = Turns(walker, self.incumbent, self.share, self.sharing(self.constant))
         formula, constant, incumbent = self.formula, self.constant, self.incumbent
         complete = settled_here(formula, constant, incumbent, context, turns)
+        if complete is None:
+            return None
         lower, known = turns.lower, {}
         if complete:
             self.ended.set()
@@ -196,6 +206,7 @@ class _Talk:
         flips: int,
         *,
         whole: bool = False,
+        walker: Walker | None = None,
     ) -> None:
         self._work, self._talker, self._context = work, talker, context
         self._process, self._pipe = talker.process, talker.pipe
@@ -210,7 +221,7 @@ class _Talk:
         self._flips = flips
         self._turns: Turns | None = None
         if alone is not None:
-            walker = alone.walker(0, context)
+            walker = walker or alone.walker(0, context)
             sharing = work.sharing(self._constant)
             walker.walk(_MEANWHILE)  # a process needs a moment to begin
             self._turns = Turns(walker, self._incumbent, work.share, sharing)

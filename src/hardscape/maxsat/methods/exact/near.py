@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 #: Processor time of the attempt in seconds, twice what a process takes to begin, and most literals: to tell
 #: those to the solver takes as long.
 _MOMENT, _BRIEF = 0.1, 100_000
+#: The same of a proof that a process of its own goes on with, then by a solver that is better at long ones.
+_HERE = 2.0
 #: Seconds in this process between two looks at limits, about, with the interpreter held.
 _PATIENCE = 0.02
 #: Turns of the attempt, of which each must close such a share of the gap, until so little of it is left.
@@ -64,12 +67,15 @@ def proven_at_once(formula: Formula, constant: int, incumbent: Incumbent, contex
 
 def settled_here(
     formula: Formula, constant: int, incumbent: Incumbent, context: Context, turns: Turns
-) -> bool:
-    """Prove and improve in this process, in turns with a walker; False if stopped before the end."""
+) -> bool | None:
+    """Prove and improve in this process for a while, in turns with a walker.
+
+    False if stopped before the end, None if that is not to be had soon.
+    """
     from hardscape.maxsat.methods.exact.prover.board import Settled, Stopped
     from hardscape.maxsat.methods.exact.prover.turns import prove
 
-    board = _board(constant, incumbent, context, turns)
+    board = _board(constant, incumbent, context, turns, time.thread_time() + _HERE)
     try:
         board.look()
         prove(lists_of(formula), board)
@@ -78,14 +84,21 @@ def settled_here(
     except Stopped:
         pass
     turns.lower = board.lower
-    return False
+    return False if board.stopped else None
 
 
 def _board(
-    constant: int, incumbent: Incumbent, context: Context, turns: Turns | None = None
+    constant: int,
+    incumbent: Incumbent,
+    context: Context,
+    turns: Turns | None = None,
+    until: float = math.inf,
 ) -> Board:
-    """A board that tells the incumbent, and whose look is a walker's turn where one is due."""
-    from hardscape.maxsat.methods.exact.prover.board import Board, Settled
+    """A board that tells the incumbent, and whose look is a walker's turn where one is due.
+
+    Nobody waits for more than so much of the thread's processor time.
+    """
+    from hardscape.maxsat.methods.exact.prover.board import Board, Settled, Stopped
 
     class Here(Board):
         """Knows what others found."""
@@ -102,6 +115,8 @@ def _board(
             if found is not None and not found.hard_violations:
                 self._take(found)
             super().look()
+            if time.thread_time() >= until:
+                raise Stopped
 
         def _take(self, found: Improvement) -> None:
             if self.cost is None or found.cost - constant < self.cost:

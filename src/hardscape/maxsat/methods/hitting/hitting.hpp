@@ -487,7 +487,7 @@ class Hitting {
   std::size_t until_hitting_ = 0, interval_ = kOften, stale_ = 0;  // descents
   std::size_t conflicts_ = 0, next_ = 0;                           // of the order
   std::uint32_t wanted_ = kNone;
-  unsigned __int128 lower_ = 0, spent_ = 0, allowed_ = 0;  // on what a descent gave up
+  unsigned __int128 lower_ = 0, spent_ = 0, allowed_ = 0;            // on what a descent gave up
   unsigned __int128 hardened_ = ~static_cast<unsigned __int128>(0);  // between the bounds, at last
   WideCost best_cost_{UINT64_MAX, 0}, current_cost_{UINT64_MAX, 0};
   bool complete_ = false, contradicts_ = false, again_ = false;

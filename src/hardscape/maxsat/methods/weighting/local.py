@@ -55,8 +55,9 @@ _BEFORE_GROWN = 100_000
 #: What the better one of two searches has, in turns of the other.
 _LESS = 4
 #: Beside a search by cores, clause weighting's first turn is so many times shorter, and later turns are half as
-#: long as the other's. Who is behind has half of its turn, time after time, until it is so many times halved.
-_SHORT, _HALF, _MOST_LATE = 4, 2, 3
+#: long as the other's. Who is behind has half of its turn, time after time, until it is so many times halved;
+#: the search by cores, if it satisfied the hard clauses, but once in the first flips.
+_SHORT, _HALF, _MOST_LATE, _LATE, _EARLY = 8, 2, 3, 1, 100_000
 #: Time between two offers of improvements, in times that an offer takes.
 _BETWEEN_OFFERS = 4
 #: Seconds after which a walker on an executor tells what it found, and how often at most that is done.
@@ -322,10 +323,16 @@ class Walker:
                 if isinstance(search, Hitting) and feasible and best.cost() < search.cost():
                     search.adopt(best.best(), self._stop)
                 if isinstance(search, Weighing) or not search.given_up:
-                    late[search] = self._behind(search) * min(_MOST_LATE, late.get(search, 0) + 1)
+                    most = self._most_late(search)
+                    late[search] = self._behind(search) * min(most, late.get(search, 0) + 1)
                     whole = _HALF * turn if isinstance(search, Hitting) else turn
                     yield search, whole >> late[search]
             turn *= 2
+
+    def _most_late(self, search: Search) -> int:
+        """How often the turn of a search that is behind is halved."""
+        able = isinstance(search, Hitting) and self._own.get(search, (NEVER, 0))[0] == 0
+        return _LATE if able and self.flips < _EARLY else _MOST_LATE
 
     def _behind(self, search: Search) -> bool:
         """Whether a search has less of the turns than others."""

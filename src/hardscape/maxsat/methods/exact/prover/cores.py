@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+from collections.abc import Callable
 
 from .board import Settled
 from .costs import Costs, Count
@@ -11,16 +12,21 @@ from .oracle import CONFLICTS, FEW_CONFLICTS
 
 #: Longest core that is made smaller wish by wish, and conflicts and propagations that this takes at most.
 _LONG, _SMALLER = 300, (1000, 100_000)
+#: Conflicts for each count of a core that thorough ones are shown by.
+_EXHAUSTED = 30_000
 #: Wishes that are looked through for pairs that exclude one another, those that are so whatever the time, and
 #: pairs, each twice, up to which those that are left are counted anew.
 _MOST_PAIRED, _FEW_PAIRED, _MOST_PAIRS = 5000, 1000, 100_000
 
 
 class Cores:
-    """Raises the lower bound by cores, heavy wishes first."""
+    """Raises the lower bound by cores, heavy wishes first.
 
-    def __init__(self, costs: Costs) -> None:
-        self._costs, self._oracle = costs, costs.oracle
+    Where proofs take long, `thorough` ones need fewer: each core is counted at once, as far as can be shown.
+    """
+
+    def __init__(self, costs: Costs, *, thorough: bool = False) -> None:
+        self._costs, self._oracle, self._thorough = costs, costs.oracle, thorough
         self.counts: list[Count] = []
         self._place: dict[int, tuple[Count, int]] = {}  # of wishes that are counts
         self._waiting: list[tuple[list[int], int]] = []  # cores that are not counted yet
@@ -84,7 +90,7 @@ class Cores:
             costs.add([-core[0]])
             return
         costs.add([-wish for wish in core])
-        if any(wish in costs.weight for wish in core):
+        if self._thorough or any(wish in costs.weight for wish in core):
             self._count(core, paid)
         else:
             self._waiting.append((core, paid))
@@ -108,10 +114,11 @@ class Cores:
         """Count the violated wishes of a core, and show how many of them can hold, if that is soon known."""
         count = Count(self._costs, [-wish for wish in core], paid)
         self.counts.append(count)
+        most = _EXHAUSTED if self._thorough else FEW_CONFLICTS
         i = 1
         while i < count.size and len(core) <= _LONG and not self._oracle.late():
             wish = count.wish(i)
-            answer = self._oracle.ask([wish], FEW_CONFLICTS)
+            answer = self._oracle.ask([wish], most)
             if answer:
                 self._costs.offer(self._oracle.model())
             if answer is not False:
@@ -159,6 +166,7 @@ class Cores:
         against: dict[int, set[int]] = {}
         gained = 0
         for wish in list(costs.weight):
+            costs.board.look()
             if self._oracle.late() and len(costs.weight) > _FEW_PAIRED:
                 break
             possible, implied = self._oracle.follows(wish)
@@ -173,10 +181,12 @@ class Cores:
             if others := others - {wish}:
                 against[wish] = others
         for wish, others in list(against.items()):
+            costs.board.look()
             for other in others:
                 against.setdefault(other, set()).add(wish)
         weight = {wish: costs.weight.get(wish, 0) for wish in against}
-        found = max((_cliques(against, weight, sign) for sign in (1, -1)), key=_gained)
+        look = costs.board.look
+        found = max((_cliques(against, weight, sign, look) for sign in (1, -1)), key=_gained)
         for clique, paid in found:
             if costs.board.check:
                 for pair in itertools.combinations(clique, 2):
@@ -192,7 +202,7 @@ class Cores:
 
 
 def _cliques(
-    against: dict[int, set[int]], weight: dict[int, int], sign: int
+    against: dict[int, set[int]], weight: dict[int, int], sign: int, look: Callable[[], object]
 ) -> list[tuple[list[int], int]]:
     """Wishes that exclude one another in pairs, and the weight of the least; of few pairs first, or of many.
 
@@ -204,6 +214,7 @@ def _cliques(
     order = [(sign * d, wish) for wish, d in degree.items()]
     heapq.heapify(order)
     while order:
+        look()
         d, wish = heapq.heappop(order)
         if d != sign * degree[wish] or not left[wish]:
             continue

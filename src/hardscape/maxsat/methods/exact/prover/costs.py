@@ -8,7 +8,7 @@ from typing import Any
 from pysat.solvers import Cadical153
 
 from .board import Board, Settled
-from .oracle import Oracle
+from .oracle import BETWEEN_LOOKS, Oracle
 
 #: Wishes above which a restart of the solver costs more than all else.
 _MANY = 20_000
@@ -182,8 +182,10 @@ class Count:
 
     def _take(self, clauses: list[list[int]]) -> None:
         self._costs.top = max(self._costs.top, self._sum.top_id)
-        for clause in clauses:
+        for i, clause in enumerate(clauses, 1):
             self._costs.add(clause)
+            if i % BETWEEN_LOOKS == 0:
+                self._costs.board.look()
 
     def wish(self, i: int) -> int:
         """That no more than i are violated, i < size."""

@@ -7,15 +7,13 @@ from typing import Any
 from .board import Settled
 from .cores import Cores
 from .costs import Costs
-from .oracle import Oracle
+from .oracle import BETWEEN_LOOKS, Oracle
 
 #: Longest core of which the linear search has every count.
 _COUNTED = 64
 #: Clauses, about, of the first constraint on the cost; each finer one may have so many times more, up to the
 #: most.
 _CLAUSES, _FINER, _MOST_CLAUSES = 50_000, 5, 1_000_000
-#: Clauses that are added between two looks at limits.
-_BETWEEN_LOOKS = 2000
 
 
 class Linear:
@@ -109,7 +107,7 @@ class Linear:
         self._oracle.guided = True
         clauses = self._encoding.encode_ub(0, self._most, VarManager(self._costs.top))
         for i, clause in enumerate(clauses):
-            if i % _BETWEEN_LOOKS == 0:
+            if i % BETWEEN_LOOKS == 0:
                 self._board.look()
             self._oracle.add([x.to_ipasir() for x in clause])
         return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -12,6 +13,11 @@ from .board import Board, ContradictionError
 
 #: Conflicts between two looks at the clock, and those that a core is made smaller or stronger with.
 CONFLICTS, FEW_CONFLICTS = 2000, 300
+#: Where somebody waits for those looks: conflicts between the first two, the fewest between any, and
+#: propagations, at least so many and so many for each variable.
+_FIRST, _LEAST, _PROPAGATIONS, _FOR_EACH = 100, 10, 100_000, 4
+#: Clauses that a solver is told between two looks.
+BETWEEN_LOOKS = 2000
 
 
 class Oracle:
@@ -24,16 +30,27 @@ class Oracle:
     def __init__(
         self, clauses: list[list[int]], board: Board, solver: str = "g4", *, many: bool = False
     ) -> None:
+        if board.patience < math.inf and solver == "g4":
+            solver = "m22"  # Glucose looks at what it may spend only where it restarts, which can be late
         # Glucose's incremental mode keeps what the assumptions imply when it restarts.
         self._mode: dict[str, Any] = {"name": solver} | (
             {"incr": True} if many and solver == "g4" else {}
         )
-        self._solver = Solver(bootstrap_with=clauses, **self._mode)
+        self._solver = self._told(clauses, board)
         self._second = Solver(name="cd15", bootstrap_with=clauses) if board.check else None
         self.until = 0.0
-        self._conflicts = CONFLICTS
+        waits = board.patience < math.inf
+        self._conflicts, self._least = (_FIRST, _LEAST) if waits else (CONFLICTS, FEW_CONFLICTS)
+        self._patience = 1  # in times of so many propagations
         self.guided = False  # towards the best assignment, near which better ones are likely
         self.begin(board, ())
+
+    def _told(self, clauses: list[list[int]], board: Board) -> Any:
+        solver = Solver(**self._mode)
+        for first in range(0, len(clauses), BETWEEN_LOOKS):
+            board.look()
+            solver.append_formula(clauses[first : first + BETWEEN_LOOKS])
+        return solver
 
     def begin(
         self, board: Board, premise: Sequence[int], names: Sequence[int] | None = None
@@ -59,7 +76,7 @@ class Oracle:
     def restart(self, clauses: list[list[int]]) -> None:
         """Work on other clauses, whose solutions under any wishes are the same."""
         self._solver.delete()
-        self._solver = Solver(bootstrap_with=clauses, **self._mode)
+        self._solver = self._told(clauses, self.board)
         self._like = ()
 
     def add(self, clause: list[int]) -> None:
@@ -76,20 +93,35 @@ class Oracle:
 
     def ask(self, wishes: Sequence[int], conflicts: int | None = None) -> bool | None:
         """Whether the wishes can all hold; None where the turn or the conflicts are over."""
+        end = math.inf if conflicts is None else self.work()[0] + conflicts
         while True:
             self.board.look()
             if self.guided and self.board.model is not self._like:
                 self._like = self.board.model
                 self.prefer(self._inner(self._like))
-            began = time.monotonic()
-            self._solver.conf_budget(conflicts or self._conflicts)
-            answer: bool | None = self._solver.solve_limited(assumptions=[*self.premise, *wishes])
-            if answer is None and not conflicts:
-                self._pace(time.monotonic() - began)
+            answer = self._try(wishes, end)
             if answer is False:
                 self.confirm(self.core())
-            if answer is not None or conflicts or self.late():
+            if answer is not None or self._over(end):
                 return answer
+
+    def _over(self, end: float) -> bool:
+        return self.late() if math.isinf(end) else self.work()[0] >= end
+
+    def _try(self, wishes: Sequence[int], end: float) -> bool | None:
+        """The same up to the next look, or so many conflicts of all."""
+        began, before = time.monotonic(), self.work()[0]
+        self._solver.conf_budget(int(min(self._conflicts, end - before)))
+        waits = self.board.patience < math.inf
+        if waits:
+            least = max(_PROPAGATIONS, _FOR_EACH * self._solver.nof_vars())
+            self._solver.prop_budget(self._patience * least)
+        answer: bool | None = self._solver.solve_limited(assumptions=[*self.premise, *wishes])
+        if answer is None:
+            if waits and self.work()[0] == before:
+                self._patience *= 2  # to hold what is assumed takes more
+            self._pace(time.monotonic() - began)
+        return answer
 
     def work(self) -> tuple[int, int]:
         """Conflicts and propagations so far."""
@@ -99,7 +131,7 @@ class Oracle:
     def _pace(self, seconds: float) -> None:
         """Look at the clock so often that nobody waits long, by how long the last conflicts took."""
         factor = 0.5 if seconds > self.board.patience else 2.0
-        self._conflicts = int(min(CONFLICTS, max(FEW_CONFLICTS, factor * self._conflicts)))
+        self._conflicts = int(min(CONFLICTS, max(self._least, factor * self._conflicts)))
 
     def confirm(self, literals: Sequence[int]) -> None:
         """Have a second solver refute them too, if that is wanted."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import Any
 
@@ -69,11 +70,12 @@ def improve(costs: Costs, *, alone: bool = False) -> None:
     """Take turns until `Settled`, or look for cores alone."""
     board = costs.board
     begin(costs)
-    cores = Cores(costs)
+    literals = sum(map(len, costs.clauses))
+    long = board.patience == math.inf and not costs.oracle.premise  # short ones ended before
+    cores = Cores(costs, thorough=long and literals <= _SMALL)
     linear = Linear(costs, cores)
     turn = _FIRST
     simplifies = not (board.check or costs.oracle.premise)
-    literals = sum(map(len, costs.clauses))
     if simplifies:
         cores.turn(time.thread_time() + max(_BEFORE, _BEFORE_EACH * literals))
         costs.simplify()
