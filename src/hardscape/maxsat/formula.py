@@ -16,15 +16,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from hardscape import native
 from hardscape.arguments import integer
-from hardscape.arrays import to_numpy
 from hardscape.errors import InputError
 from hardscape.formats import Formats
 from hardscape.maxsat.intake import (
     MAX_VARIABLES,
     MAX_WEIGHT,
+    check_literals,
+    check_offsets,
+    check_weights,
     checked_clause,
     frozen_array,
     soft_weights,
+    truth_values,
 )
 from hardscape.maxsat.modelling.constraints import Clauses
 from hardscape.maxsat.modelling.cpsat import clauses_of_cpsat, cpsat_of
@@ -115,49 +118,9 @@ class Formula:
             ("hard", np.bool_),
         ):
             object.__setattr__(self, name, frozen_array(getattr(self, name), name, dtype))
-        self._check_offsets()
-        self._check_literals()
-        self._check_weights()
-
-    def _check_offsets(self) -> None:
-        offsets = self.offsets
-        if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(self.literals):
-            raise InputError(
-                f"offsets has {len(offsets)} entries; they must run from 0 to {len(self.literals)}"
-            )
-        if (np.diff(offsets) < 0).any():
-            raise InputError("offsets decrease; each clause starts where the last one ended")
-        for name in ("weights", "hard"):
-            if len(getattr(self, name)) != len(offsets) - 1:
-                raise InputError(
-                    f"{name} has {len(getattr(self, name))} entries for {len(offsets) - 1} clauses"
-                )
-
-    def _check_literals(self) -> None:
-        if not len(self.literals):
-            return
-        low, high = int(self.literals.min()), int(self.literals.max())
-        if max(-low, high) > self.num_variables:
-            bad = high if high > self.num_variables else low
-            raise InputError(
-                f"literal {bad} is beyond the {self.num_variables} variables that were announced"
-            )
-        if not self.literals.all():
-            clause = int(
-                np.searchsorted(self.offsets, np.flatnonzero(self.literals == 0)[0], "right")
-            )
-            raise InputError(
-                f"clause {clause - 1} holds literal 0; literals are +v and -v, v from 1 on"
-            )
-
-    def _check_weights(self) -> None:
-        wrong = np.flatnonzero(np.where(self.hard, self.weights != 0, self.weights < 1))
-        if len(wrong):
-            clause = int(wrong[0])
-            accepted = "0 for hard clauses" if self.hard[clause] else f"1 to {MAX_WEIGHT}"
-            raise InputError(
-                f"weights[{clause}] is {int(self.weights[clause])}; {accepted} is accepted"
-            )
+        check_offsets(self.offsets, len(self.literals), weights=self.weights, hard=self.hard)
+        check_literals(self.literals, self.offsets, count)
+        check_weights(self.weights, self.hard)
 
     @classmethod
     def from_clauses(
@@ -378,7 +341,7 @@ class Formula:
         bool, shape (..., m)
         """
         found = np.empty(self.num_clauses, dtype=np.bool_)
-        return self._over(self._as_values(assignment), found, lambda holds: holds)
+        return self._over(truth_values(assignment, self.num_variables), found, lambda holds: holds)
 
     def cost(self, assignment: ArrayLike) -> Any:
         """Sum of the weights of the soft clauses that do not hold, exact.
@@ -402,7 +365,7 @@ class Formula:
         -----
         Hard clauses do not count; see `hard_violations`. Cost O(nnz) an assignment.
         """
-        values = self._as_values(assignment)
+        values = truth_values(assignment, self.num_variables)
         if values.ndim == 1:
             return self.evaluate(values).cost
         if self.total_weight <= MAX_WEIGHT:
@@ -417,7 +380,7 @@ class Formula:
 
     def hard_violations(self, assignment: ArrayLike) -> Any:
         """Number of hard clauses that do not hold; int for one assignment, else int64 of shape (...)."""
-        values = self._as_values(assignment)
+        values = truth_values(assignment, self.num_variables)
         if values.ndim == 1:
             return self.evaluate(values).hard_violations
         firm = self.hard
@@ -425,7 +388,7 @@ class Formula:
 
     def evaluate(self, assignment: ArrayLike) -> Evaluation:
         """Violated hard clauses, cost and satisfied clauses of one assignment, shape (n,)."""
-        values = self._as_values(assignment)
+        values = truth_values(assignment, self.num_variables)
         if values.ndim != 1:
             raise InputError(
                 f"assignment has shape {values.shape}; ({self.num_variables},) is accepted"
@@ -477,20 +440,6 @@ class Formula:
             starts = self.offsets[:-1][self._filled]
             result[:, self._filled] = np.logical_or.reduceat(true, starts, axis=1)
         return result
-
-    def _as_values(self, assignment: ArrayLike) -> NDArray[np.bool_]:
-        array = to_numpy(assignment, "assignment")
-        if array.ndim == 0 or array.shape[-1] != self.num_variables:
-            raise InputError(
-                f"assignment has shape {array.shape}; the last axis must hold the "
-                f"{self.num_variables} variables"
-            )
-        if array.dtype == np.bool_:
-            return array
-        wrong = (array != 0) & (array != 1)
-        if wrong.any():
-            raise InputError(f"assignment holds {array[wrong].flat[0]}; 0 and 1 are accepted")
-        return array.astype(np.bool_)
 
 
 def checked_formula(value: Formula | str | Path) -> Formula:

@@ -1,4 +1,4 @@
-"""What formulas accept: variables, literals and weights, checked."""
+"""What formulas accept: variables, literals, weights and assignments, checked."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from hardscape.arrays import as_number_array, to_numpy
 from hardscape.errors import InputError
@@ -36,6 +36,58 @@ def frozen_array(value: Any, name: str, dtype: type) -> NDArray[Any]:
     array: NDArray[Any] = np.array(given, dtype=dtype, order="C")
     array.flags.writeable = False
     return array
+
+
+def check_offsets(offsets: NDArray[Any], end: int, **others: NDArray[Any]) -> None:
+    """Refuse offsets that do not run from 0 to `end`, and others that have no entry for each clause."""
+    if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != end:
+        raise InputError(f"offsets has {len(offsets)} entries; they must run from 0 to {end}")
+    if (np.diff(offsets) < 0).any():
+        raise InputError("offsets decrease; each clause starts where the last one ended")
+    for name, array in others.items():
+        if len(array) != len(offsets) - 1:
+            raise InputError(f"{name} has {len(array)} entries for {len(offsets) - 1} clauses")
+
+
+def check_literals(literals: NDArray[Any], offsets: NDArray[Any], num_variables: int) -> None:
+    """Refuse literals that are 0, or beyond the variables."""
+    if not len(literals):
+        return
+    low, high = int(literals.min()), int(literals.max())
+    if max(-low, high) > num_variables:
+        bad = high if high > num_variables else low
+        raise InputError(
+            f"literal {bad} is beyond the {num_variables} variables that were announced"
+        )
+    if not literals.all():
+        clause = int(np.searchsorted(offsets, np.flatnonzero(literals == 0)[0], "right"))
+        raise InputError(
+            f"clause {clause - 1} holds literal 0; literals are +v and -v, v from 1 on"
+        )
+
+
+def check_weights(weights: NDArray[Any], hard: NDArray[Any]) -> None:
+    """Refuse weights of hard clauses, and soft clauses without one."""
+    wrong = np.flatnonzero(np.where(hard, weights != 0, weights < 1))
+    if len(wrong):
+        clause = int(wrong[0])
+        accepted = "0 for hard clauses" if hard[clause] else f"1 to {MAX_WEIGHT}"
+        raise InputError(f"weights[{clause}] is {int(weights[clause])}; {accepted} is accepted")
+
+
+def truth_values(assignment: ArrayLike, num_variables: int) -> NDArray[np.bool_]:
+    """Assignments as bool, shape (..., num_variables); else `InputError`."""
+    array = to_numpy(assignment, "assignment")
+    if array.ndim == 0 or array.shape[-1] != num_variables:
+        raise InputError(
+            f"assignment has shape {array.shape}; the last axis must hold the {num_variables} variables"
+        )
+    if array.dtype == np.bool_:
+        return array
+    wrong = (array != 0) & (array != 1)
+    if wrong.any():
+        raise InputError(f"assignment holds {array[wrong].flat[0]}; 0 and 1 are accepted")
+    return array.astype(np.bool_)
 
 
 def checked_clause(clause: Iterable[int], name: str, position: int | None = None) -> list[int]:
