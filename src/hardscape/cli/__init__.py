@@ -48,7 +48,7 @@ _COMMANDS = {
     "density": "The states of every energy of an Ising model or QUBO, counted",
     "devices": "What this machine offers: processor, memory, GPUs, and why CUDA cannot be used",
     "examples": "Copy small instances of every family into a folder",
-    "gauge": "Lattice gauge configurations: check, convert, generate, fix, measure",
+    "gauge": "Lattice gauge configurations: info, convert, generate, fix, measure",
     "jobs": "What the checkpoints of a folder hold: command, progress, speed, time left, who works on it",
     "maxsat": "The best assignment of a CNF, WCNF or OPB formula",
     "merge": "Put the checkpoints of parts together, and print the answer",

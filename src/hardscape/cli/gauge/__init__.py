@@ -78,7 +78,7 @@ _ROWS = 40
 
 gauge = App(
     name="gauge",
-    help="Lattice gauge configurations: check, convert, generate, fix, measure.",
+    help="Lattice gauge configurations: info, convert, generate, fix, measure.",
     help_format="plaintext",
 )
 gauge.command(fix)
