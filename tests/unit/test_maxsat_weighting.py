@@ -136,6 +136,9 @@ def searched(f, flips=40_000, **options):
 
 @pytest.mark.parametrize("hard", [0, 60_000])
 def test_a_large_formula_is_searched_alike_however_much_is_kept_of_a_clause(hard):
-    # No weight comes near either limit here, and below the second one half as many bytes hold it.
+    # No weight comes near any limit here. Below the second one half as many bytes hold it, and below the third
+    # one, where none is hard, a score, too.
     f = large(hard)
-    assert (searched(f, soft_limit=2**20) == searched(f, soft_limit=2**10)).all()
+    most, fewer, fewest = (searched(f, soft_limit=2**bits) for bits in (20, 10, 7))
+    assert (most == fewer).all()
+    assert (most == fewest).all()
