@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hardscape
-from hardscape.engine import Context, Cpu, Shard
+from hardscape.engine import Context, Cpu, RunOptions, Shard
 from hardscape.errors import InputError
 from hardscape.ising import Ising, estimate
 from hardscape.ising.exact import from_limbs
@@ -317,3 +317,24 @@ def test_what_relaxations_prove_is_told_as_they_go():
     assert all(bound <= energy <= best for best, bound in bounds)
     assert [bound for _, bound in bounds] == sorted(bound for _, bound in bounds)
     assert bounds[-1][1] > bounds[0][1]
+
+
+def test_annealing_beside_the_proof(monkeypatch):
+    monkeypatch.setattr(search, "_WIDE_SPINS", 1)
+    monkeypatch.setattr(search, "_WIDE_COUPLINGS", 1)
+    monkeypatch.setattr(search, "_PROOF_SECONDS", 1e9)
+    model = lattice(12, 12, True, 1)
+    options = RunOptions.checked(**CPU)
+    work = cuts.Cuts().work(Wanted(model.exact, 2, None), options)
+    stop = np.zeros(1, dtype=np.uint8)
+    tried = search.CutSearch(work, Context(Cpu(), None, stop), 1, work.nothing())
+    tried.anneal()
+    least = from_limbs(tried.partial()["energies"][:1])[0]
+    found = hardscape.spectrum(model, 1, device="cpu", threads=1, seed=1)
+    assert least * 2.0**model.exact.exponent == found.energies[0]
+    before = tried.partial()
+    tried.anneal()  # no proof has taken long since
+    assert tried.partial()["states"].tobytes() == before["states"].tobytes()
+    same = hardscape.spectrum(model, 3, method="cuts", device="cpu", threads=1, seed=1)
+    assert same.certified
+    assert same.energies[0] == found.energies[0]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from hardscape import memory, native
 from hardscape.engine import Context, Partial, Shard
 from hardscape.ising.exact import from_limbs, to_limbs
+from hardscape.ising.methods.annealing.annealing import AnnealingWork
 from hardscape.ising.methods.cuts.graph import Clusters, Core, EdgeForm, chosen
 from hardscape.ising.methods.cuts.relaxation import Ends, Known, Most, Proof, Relaxation
 from hardscape.ising.methods.exhaustive.blocks import Wanted
@@ -29,6 +30,9 @@ _AT_ONCE, _RATHER = 0.05, 20.0
 _ENTRIES_A_SECOND, _ROUGHLY = 5e8, 16.0
 #: Moves of a tabu search from a rounded solution, for each spin, and states that it keeps.
 _MOVES, _KEPT = 30, 1000
+#: Seconds of a proof after which runs of annealing begin, which take this share of it; and spins, and couplings
+#: of each, from which on the first begins at once, as relaxations take long.
+_PROOF_SECONDS, _SHARE, _WIDE_SPINS, _WIDE_COUPLINGS = 0.5, 0.03, 512, 4
 #: A node is branched after so many solutions that do not raise the bound by one of so many steps to the limit.
 _PATIENCE, _STEPS = 3, 100
 #: Most work of a list of states under multipliers, in updates of some ns each, before tables are thought of;
@@ -81,7 +85,11 @@ class CutSearch:
         self.open = [Node(None, (), ())]
         terms = self.wanted.terms
         moves = _MOVES * max(1, terms.num_spins)
-        self._tabu = TabuWork(terms, min(self.wanted.count, _KEPT), 1, moves, self.seed)
+        kept = min(self.wanted.count, _KEPT)
+        self._tabu = TabuWork(terms, kept, 1, moves, self.seed)
+        moves = AnnealingWork.moves_a_spin * max(1, terms.num_spins)
+        self._annealing = AnnealingWork(terms, kept, 1, moves, self.seed)
+        self._began, self._annealed, self._runs = time.thread_time(), 0.0, 0
 
     def going(self) -> bool:
         """Whether nobody has asked to stop."""
@@ -115,10 +123,12 @@ class CutSearch:
         """Search everything; whether that was done."""
         if not len(self.found["states"]):
             self.improve(np.ones(self.wanted.terms.num_spins, dtype=np.int8))
+        self.anneal()
         while self.open:
             branch = _Branch(self, self.open[-1])
             self.nodes += 1
             while (state := branch.step()) is State.GOES_ON:
+                self.anneal()
                 self.context.tell(self.partial())
             if state is State.STOPPED:
                 return False
@@ -139,6 +149,21 @@ class CutSearch:
         vars(tabu).update(model=self._tabu.model)
         context = Context(self.context.device, None, self.context.stop)
         self.add(tabu.run(Shard(0, 0, 1), context).partial["states"])
+
+    def anneal(self) -> None:
+        """Make a run of annealing where the proof takes long: what is met is the answer if it is stopped."""
+        terms = self.wanted.terms
+        n, passed = terms.num_spins, time.thread_time() - self._began
+        wide = n >= _WIDE_SPINS and len(terms.row) >= _WIDE_COUPLINGS * n and not self._runs
+        late = passed > _PROOF_SECONDS and self._annealed < _SHARE * passed
+        if not (wide or late) or not AnnealingWork.pays(terms):
+            return
+        began = time.thread_time()
+        context = Context(self.context.device, None, self.context.stop)
+        shard = Shard(self._runs, self._runs, self._runs + 1)
+        self.add(self._annealing.run(shard, context).partial["states"])
+        self._runs += 1
+        self._annealed += time.thread_time() - began
 
     def more(self) -> None:
         """Where the lowest state is new and others are wanted, look near it for those."""
