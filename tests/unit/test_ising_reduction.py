@@ -9,13 +9,15 @@ import numpy as np
 import pytest
 
 import hardscape
+from hardscape import native
 from hardscape.errors import BudgetError
 from hardscape.ising import Ising, estimate
+from hardscape.ising.exact import to_limbs
 from hardscape.ising.methods.frontier.lowest import Frontier
 from hardscape.ising.methods.partition.partition import Partition
 from hardscape.ising.methods.reduction import reduction, steps
 from hardscape.ising.methods.reduction.rules import SPARE_BITS, least, reduced
-from hardscape.ising.methods.reduction.steps import Removal, Twins
+from hardscape.ising.methods.reduction.steps import Persistent, Removal, Twins
 from helpers.oracles import all_states, lowest_states
 
 POOLS = {
@@ -214,3 +216,69 @@ def test_an_estimate_is_of_what_is_left():
 def test_free_spins_that_overfill_a_window_are_told(always):
     with pytest.raises(BudgetError, match="window"):
         hardscape.spectrum(Ising(np.zeros(26), {(0, 1): 1.0}), window=0.0)
+
+
+def in_fields(kind, seed):
+    """A random sparse model with fields that fix some spins in all ground states."""
+    rng = np.random.default_rng([seed, len(kind), 7])
+    n = int(rng.integers(3, 11))
+
+    def drawn(*shape):
+        return (
+            np.round(rng.normal(size=shape) * 2**30)
+            if kind == "fine"
+            else rng.choice(POOLS[kind], shape)
+        )
+
+    J = np.triu(np.where(rng.random((n, n)) < 2.5 / n, drawn(n, n), 0.0), 1)
+    if seed % 2:
+        J = -abs(J)
+    return drawn(n), J
+
+
+@pytest.mark.parametrize("kind", [*POOLS, "fine"])
+def test_persistent_spins_have_their_values_in_all_ground_states(kind, always):
+    found = 0
+    for seed in range(40):
+        h, J = in_fields(kind, seed)
+        model, n = Ising(h, J), len(h)
+        exact = model.exact
+        values = native.core.ising.persistent(
+            to_limbs(exact.fields, 2), exact.row, exact.col, to_limbs(exact.couplings, 2), 10**6
+        )
+        states = all_states(n)
+        energies = states @ h + np.einsum("ki,ij,kj->k", states, J, states)
+        ground = states[energies == energies.min()]
+        fixed = np.flatnonzero(values)
+        found += len(fixed)
+        assert (ground[:, fixed] == values[fixed]).all()
+        one = hardscape.spectrum(model, 1, device="cpu", threads=1, seed=1)
+        assert one.certified
+        assert one.energies[0] == energies.min()
+        np.testing.assert_array_equal(one.states[0], ground[0])
+        assert one.levels[0].complete == (len(ground) == 1)
+    assert found > 40
+
+
+def test_one_state_of_a_model_in_strong_fields_needs_no_search():
+    """Neighbours that attract one another: all ground states are found by a flow; more states are not."""
+    rng = np.random.default_rng(3)
+    pairs = [
+        (i, i + k) for i in range(100) for k in (1, 10) if i + k < 100 and (k > 1 or i % 10 < 9)
+    ]
+    couplings = {pair: -float(rng.integers(1, 4)) for pair in pairs}
+    model = Ising(rng.integers(-6, 7, 100).astype(float), couplings)
+    one, many = (hardscape.spectrum(model, s, device="cpu", threads=1, seed=1) for s in (1, 3))
+    np.testing.assert_array_equal(one.states[0], many.states[0])
+    assert one.energies[0] == many.energies[0]
+    held = reduced(model.exact, ordered=True, single=True)
+    assert sum(isinstance(step, Persistent) for step in held.steps) > 0
+    assert len(held.places) < len(reduced(model.exact, ordered=True).places)
+
+
+def test_a_flow_that_takes_too_long_fixes_nothing():
+    h, J = in_fields("integers", 1)
+    exact = Ising(h, J).exact
+    words = to_limbs(exact.fields, 2), exact.row, exact.col, to_limbs(exact.couplings, 2)
+    assert native.core.ising.persistent(*words, 10**6).any()
+    assert not native.core.ising.persistent(*words, 3).any()

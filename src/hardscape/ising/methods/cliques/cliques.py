@@ -202,10 +202,7 @@ class Cliques(LowestMethod[CliqueWork]):
 
     def outright(self, wanted: Wanted) -> bool:
         """Whether a search is very short: spins that are taken out break groups up of which one gains."""
-        if not _rivals(wanted):
-            return False
-        work = _begun(wanted, 1)
-        return work.covered and work.tried(_FEW_NODES)[1]
+        return _rivals(wanted) and _short(wanted)
 
     def work(
         self, wanted: Wanted, options: RunOptions, given: NDArray[np.int8] | None = None
@@ -240,6 +237,13 @@ def _rivals(wanted: Wanted) -> bool:
     terms = wanted.terms
     searched = _SPINS <= terms.num_spins <= MOST_SEARCHED
     return searched and any(Qubo.rivalry(terms, x) for x in (False, True))
+
+
+@lru_cache(maxsize=2)
+def _short(wanted: Wanted) -> bool:
+    """Whether few nodes end a search."""
+    work = _begun(wanted, 1)
+    return work.covered and work.tried(_FEW_NODES)[1]
 
 
 @lru_cache(maxsize=2)

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from hardscape.engine import Context, Cpu, Device, Partial, RunOptions, Shard, ShardResult, split
 from hardscape.ising.exact import ExactTerms, from_limbs
+from hardscape.ising.methods.cliques.cliques import Cliques
 from hardscape.ising.methods.cuts.search import CutSearch
 from hardscape.ising.methods.exhaustive.blocks import Found, Wanted
 from hardscape.ising.methods.frontier.elimination import elimination, hopeless
@@ -154,10 +155,11 @@ class Cuts(LowestMethod[CutWork]):
         sure = one and light
         many = len(terms.row) >= _MANY_COUPLINGS * terms.num_spins
         few = wanted.count <= 2 and many and terms.num_spins <= _FEW_SPINS
-        if few and not (sure and short_loops(terms) >= _LOOPS * terms.num_spins):
+        if few and not (one and short_loops(terms) >= _LOOPS * terms.num_spins):
             return False
-        most = _SURE_SECONDS if sure else _SECONDS if terms.symmetric else _FIELD_SECONDS
-        return tables_take(wanted, most)
+        soon = one or terms.symmetric
+        most = _SURE_SECONDS if sure else _SECONDS if soon else _FIELD_SECONDS
+        return tables_take(wanted, most) and (light or not Cliques().outright(wanted))
 
     def outright(self, wanted: Wanted) -> bool:
         """Whether one of two states that are flips of one another is wanted, and little can be taken out.

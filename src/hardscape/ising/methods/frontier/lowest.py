@@ -47,6 +47,8 @@ from hardscape.ising.result import code_words, spectral_order, to_codes, unpack
 
 #: Seconds from which on low states are sought before, and of work that is over at once.
 _LONG, _BRIEF = 0.2, 2e-3
+#: Seconds from which on spins are taken out where fields may fix many, as one state is wanted.
+_LONG_FOR_ONE = 0.025
 #: Spins up to which low states are sought for a time limit that is shorter.
 _FEW_SPINS = 256
 #: Bytes of tables from which on they are refused.
@@ -371,11 +373,16 @@ class Frontier(LowestMethod[FrontierStatesWork]):
         return seconds < _LONG or bool(rivals.refusal(wanted, True)) or not rivals.pays(wanted)
 
     def outright(self, wanted: Wanted) -> bool:
-        """Whether tables are small: spins of few neighbours are the first that it takes out."""
-        if hopeless(wanted.terms, _LONG):
+        """Whether tables are small: spins of few neighbours are the first that it takes out.
+
+        Where one state is wanted, what fields take out may leave far smaller ones.
+        """
+        one = wanted.count <= 2 and wanted.window is None and any(wanted.terms.fields)
+        long = _LONG_FOR_ONE if one else _LONG
+        if hopeless(wanted.terms, long):
             return False
         plan = elimination(wanted.terms)
-        return plan is not None and FrontierStatesWork(wanted, plan).seconds < _LONG
+        return plan is not None and FrontierStatesWork(wanted, plan).seconds < long
 
     def work(
         self, wanted: Wanted, options: RunOptions, given: NDArray[np.int8] | None = None

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from hardscape.engine import Context, Cpu, Device, Partial, RunOptions, Shard, ShardResult
 from hardscape.errors import HardscapeError
 from hardscape.ising.exact import from_limbs
+from hardscape.ising.methods.cliques.cliques import Cliques
 from hardscape.ising.methods.cuts.cuts import Cuts, CutWork, short_loops, tables_take
 from hardscape.ising.methods.exhaustive.blocks import Found, Wanted, partial
 from hardscape.ising.methods.lowest import LowestMethod
@@ -162,8 +163,10 @@ class Race(LowestMethod[SemidefiniteWork]):
         terms, n = wanted.terms, wanted.terms.num_spins
         least, most = (x * n for x in _COUPLINGS)
         between = least <= len(terms.row) <= most and _SPINS[0] <= n <= _SPINS[1]
-        few = not any(terms.fields) and wanted.window is None and wanted.count <= _STATES
-        return between and few and short_loops(terms) < _LOOPS * n and tables_take(wanted, _SECONDS)
+        few = wanted.window is None and wanted.count <= (2 if any(terms.fields) else _STATES)
+        if not (between and few and short_loops(terms) < _LOOPS * n):
+            return False
+        return tables_take(wanted, _SECONDS) and (terms.symmetric or not Cliques().outright(wanted))
 
     def work(
         self, wanted: Wanted, options: RunOptions, given: NDArray[np.int8] | None = None

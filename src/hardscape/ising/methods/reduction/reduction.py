@@ -61,7 +61,7 @@ class Reduction:
             return None
         if stays_whole(terms):
             return None
-        remainder = reduced(terms, ordered)
+        remainder = reduced(terms, ordered, asked.count <= 2 and asked.window is None)
         places = list(remainder.parts())
         if (
             len(places) == 1
@@ -189,7 +189,8 @@ class Reduction:
             grown.undo(step)
         if self.ordered or last is None:
             return grown.states, not grown.overflowing
-        higher = len(core) > listed and core.excess[listed] > last
+        every = len(core) == 1 << len(places)
+        higher = every or (len(core) > listed and core.excess[listed] > last)
         settled = higher or np.sort(grown.excess)[listed - 1] < last
         return grown.states, bool(settled) and not grown.overflowing
 

@@ -4,7 +4,8 @@ A spin is minimised over where the least energy is again a quadratic form of the
 its field or tied to a neighbour, and where it has three neighbours at most, its field counted as one. Of two
 spins that feel their neighbours alike, and do not repel one another, one goes by the other. Each state of what
 is left stands for all that differ from it in what was taken out, and has the energy of the lowest. Where
-`ordered`, it has the code of that one, too (docs/theory/spectrum.md). After E. Boros, P. L. Hammer, Discrete
+`ordered`, it has the code of that one, too. Where one state is wanted, spins that have one value in all ground
+states get it (docs/theory/spectrum.md). After E. Boros, P. L. Hammer, Discrete
 Appl. Math. 123 (2002) 155.
 """
 
@@ -17,8 +18,9 @@ from heapq import heapify, heappop, heappush
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.ising.exact import ExactTerms
-from hardscape.ising.methods.reduction.steps import Place, Removal, Step, Twins
+from hardscape import native
+from hardscape.ising.exact import ExactTerms, to_limbs
+from hardscape.ising.methods.reduction.steps import Persistent, Place, Removal, Step, Twins
 
 #: Bits below the least of a coefficient: most eliminations in a row that halve or quarter couplings.
 SPARE_BITS = 24
@@ -26,6 +28,8 @@ SPARE_BITS = 24
 _MOST_NEAR = 3
 #: Spins up to which twins are looked for, and how far ratios of their couplings may be off in double precision.
 _MOST_WITH_TWINS, _ALIKE = 1024, 1e-9
+#: Bits of all coefficients together with which a flow is exact, and looks at each of its arcs, at most.
+_FLOW_BITS, _LOOKS = 120, 1000
 
 
 @dataclass(frozen=True)
@@ -74,16 +78,17 @@ class Remainder:
         )
 
 
-def reduced(terms: ExactTerms, ordered: bool) -> Remainder:
+def reduced(terms: ExactTerms, ordered: bool, single: bool = False) -> Remainder:
     """Take out all spins that can go; if `ordered`, where the lowest of states that tie stays the lowest.
 
-    If not, the last spin of a model without fields is held down.
+    If not, the last spin of a model without fields is held down. If `single`, of a list of two states the
+    first is right, and whether the second ties with it.
     """
     model = _Model(terms, ordered)
     if terms.symmetric and not ordered:
         model.hold(terms.num_spins - 1)
     model.shrink()
-    while model.merge_twins():
+    while (single and model.set_persistent()) or model.merge_twins():
         model.shrink()
     places = sorted(model.places.values(), key=lambda x: x.position)
     return Remainder(
@@ -189,6 +194,7 @@ class _Model:
         """Spin i goes by `sign` times spin k; with its bit where the order of states is kept."""
         one, other = self.places[i], self.places[k]
         step = self.steps[-1]
+        assert not isinstance(step, Persistent)
         self.steps[-1] = step.with_partner(other)
         if strictly and one.position > other.position:
             self.places[k] = Place(k, one.position, one.up * sign)
@@ -238,6 +244,31 @@ class _Model:
 
     def _waiting_again(self, i: int) -> None:
         heappush(self._waiting, (len(self.near[i]), i))
+
+    def set_persistent(self) -> bool:
+        """Give spins the value that they have in all ground states; whether there were such."""
+        spins = list(self.near)
+        number = {i: k for k, i in enumerate(spins)}
+        pairs = [
+            (number[i], number[j], x)
+            for i, near in self.near.items()
+            for j, x in near.items()
+            if number[i] < number[j]
+        ]
+        fields, couplings = [self.fields[i] for i in spins], [x for _, _, x in pairs]
+        total = sum(map(abs, fields)) + sum(map(abs, couplings))
+        if not any(fields) or total.bit_length() > _FLOW_BITS:
+            return False
+        row, col = (np.array([pair[k] for pair in pairs], dtype=np.int64) for k in (0, 1))
+        looks = _LOOKS * (len(spins) + len(pairs))
+        values = native.core.ising.persistent(
+            to_limbs(fields, 2), row, col, to_limbs(couplings, 2), looks
+        )
+        chosen = [(i, value) for i, value in zip(spins, values.tolist(), strict=True) if value]
+        for i, value in chosen:
+            self.steps.append(Persistent(self.places[i], value))
+            self._assign(i, value)
+        return bool(chosen)
 
     def merge_twins(self) -> bool:
         """Let one of two spins that feel all others alike go by the other; whether there were such."""

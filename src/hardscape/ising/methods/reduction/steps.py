@@ -77,7 +77,20 @@ class Twins:
         listed.flip(kept, 2 * abs(mine) + pair, best)
 
 
-Step = Removal | Twins
+@dataclass(frozen=True)
+class Persistent:
+    """A spin that has one value in all ground states, of which one is wanted."""
+
+    place: Place
+    value: int
+    partner: None = None
+
+    def extend(self, listed: Listed) -> None:
+        """Give it that value: no other one is wanted."""
+        listed.states[:, self.place.spin] = self.value
+
+
+Step = Removal | Twins | Persistent
 
 
 class Listed:
