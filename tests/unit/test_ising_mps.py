@@ -248,13 +248,13 @@ def test_couplings_of_any_size_are_safe(scale):
     assert 0 < result.info["beta"] <= 1
 
 
-@pytest.mark.parametrize("scale", [2.0**-900, 2.0**-20, 2.0**10, 2.0**1000])
-def test_the_temperature_follows_the_couplings(scale):
+def test_the_temperature_follows_the_couplings():
     model = dense_gaussian(16, 3)
     known = mps_spectrum(model, 20, bond_dimension=16)
-    found = mps_spectrum(Ising(model.h * scale, model.J * scale), 20, bond_dimension=16)
-    assert found.info["beta"] * scale == pytest.approx(known.info["beta"])
-    assert found.bit_strings() == known.bit_strings()
+    for scale in (2.0**-900, 2.0**-20, 2.0**10, 2.0**1000):
+        found = mps_spectrum(Ising(model.h * scale, model.J * scale), 20, bond_dimension=16)
+        assert found.info["beta"] * scale == pytest.approx(known.info["beta"])
+        assert found.bit_strings() == known.bit_strings()
 
 
 def test_the_temperature_is_that_of_the_fields():

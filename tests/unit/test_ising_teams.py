@@ -55,21 +55,22 @@ def given_states(n: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    ("kind", "model", "moves"),
+    ("kind", "make", "moves"),
     [
-        (TabuWork, dense_integer(12, 5, bound=2), 9000),  # relinks, and begins again
-        (TabuWork, dense_integer(90, 5, bound=20_000), 2500),
-        (TabuWork, dense_gaussian(40, 6), 2500),
-        (TabuWork, dense_integer(1030, 7, bound=3), 60),  # a team of two warps
-        (AnnealingWork, plus_minus_lattice(10, 10, 1), 9000),
-        (AnnealingWork, real_lattice(9, 9), 5000),
-        (AnnealingWork, dense_integer(70, 1, bound=30_000), 8000),
+        (TabuWork, lambda: dense_integer(12, 5, bound=2), 9000),  # relinks, and begins again
+        (TabuWork, lambda: dense_integer(90, 5, bound=20_000), 2500),
+        (TabuWork, lambda: dense_gaussian(40, 6), 2500),
+        (TabuWork, lambda: dense_integer(1030, 7, bound=3), 60),  # a team of two warps
+        (AnnealingWork, lambda: plus_minus_lattice(10, 10, 1), 9000),
+        (AnnealingWork, lambda: real_lattice(9, 9), 5000),
+        (AnnealingWork, lambda: dense_integer(70, 1, bound=30_000), 8000),
     ],
 )
-def test_every_run_makes_the_moves_of_the_cpu(kind, model, moves, monkeypatch) -> None:
+def test_every_run_makes_the_moves_of_the_cpu(kind, make, moves, monkeypatch) -> None:
     monkeypatch.setattr("hardscape.ising.methods.annealing.annealing._SWEEPS", 20)
     monkeypatch.setattr("hardscape.ising.methods.tabu.tabu._LEAST_PATIENCE", 40)
     monkeypatch.setattr("hardscape.ising.methods.tabu.tabu._PATIENCE", 1)
+    model = make()
     n = model.num_spins
     given = given_states(n)
     work = kind(model.exact, 7, 5, moves, 3, tuple(row.tobytes() for row in given), equal=2)
