@@ -72,6 +72,26 @@ def test_some_bounds_meet():
     assert met >= 20
 
 
+@pytest.mark.parametrize("seed", range(60, 100))
+def test_what_is_demanded_for_good_leaves_the_optimum(seed):
+    found, best = settled(seed, most=int([1, 4, 10**9][seed % 3]))
+    if best is None or found.formula.num_hard == 0:
+        pytest.skip("no such formula")
+    f = found.formula
+    n = f.num_variables
+    every = (np.arange(2**n)[:, None] >> np.arange(n) & 1).astype(np.uint8)
+    solutions = every[f.hard_violations(every) == 0]
+    search = native.core.maxsat.Hitting(f, seed, 0, None)
+    for run in range(200):
+        search.adopt(solutions[(7 * run) % len(solutions)], STOP)
+        search.run(20, *NO_TARGET, STOP)
+        (bound, low), (hard, *words) = search.lower, search.best_cost
+        cost = (words[0] << 64) + words[1]
+        assert (bound << 64) + low <= best <= cost
+        assert hard == 0
+    assert cost == best
+
+
 def test_hard_clauses_that_contradict_one_another_are_given_up():
     pairs = [[1, 2], [1, -2], [-1, 3], [-1, -3]]
     search, cost = searched(Formula.from_clauses([[2], [3]], hard=pairs), 100)

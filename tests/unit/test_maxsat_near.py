@@ -153,3 +153,22 @@ def test_contradictions_and_stops_in_this_process(alone):
     assert result.flips > 0
     result = maxsat.solve(hard, method="exact", threads=1, seed=1, target=result.cost + 10)
     assert result.status == "SATISFIABLE"
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_not_over_soon_goes_on_in_a_process(monkeypatch, seed):
+    calls = []
+    begin = exact.started
+    monkeypatch.setattr(exact, "started", lambda *a, **k: calls.append(1) or begin(*a, **k))
+    monkeypatch.setattr(exact.Tables, "of", lambda formula: None)
+    monkeypatch.setattr(near, "_HERE", 0.0)
+    formula = pigeons(5) if seed == 0 else formula_of(seed, 0.0)
+    result = maxsat.solve(formula, method="exact", threads=1, seed=seed, time_limit=60)
+    assert calls == [1]
+    assert result.flips > 0
+    if seed == 0:
+        assert result.status == "UNSATISFIABLE"
+        return
+    every = (np.arange(2**14)[:, None] >> np.arange(14) & 1).astype(np.uint8)
+    assert result.status == "OPTIMUM FOUND"
+    assert result.cost == result.lower_bound == formula.cost(every).min()
