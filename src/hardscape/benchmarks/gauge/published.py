@@ -138,7 +138,7 @@ def critical(how: How) -> tuple[list[Row], Ensemble]:
 
 def finer(how: How) -> tuple[list[Row], Ensemble]:
     """The same at beta = 6.0624, of eight timeslices."""
-    found = ensemble(20, 6.0624, how, flow_time=4.8, step=0.08)
+    found = ensemble(20, 6.0624, how, flow_time=6.4, step=0.08)
     return [_of_transition(8, "6.0624, 20^4", found)], found
 
 
