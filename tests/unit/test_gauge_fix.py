@@ -174,7 +174,7 @@ def test_where_iterations_are_dear_they_wait_until_sweeps_stand_still(
         begun.append(float(self.sweeps[0]))
         accelerate(self, lattices, target)
 
-    monkeypatch.setattr(Lattices, "iteration_cost", 10.0)
+    monkeypatch.setattr(Lattices, "iteration_cost", 6.5)
     monkeypatch.setattr(Descent, "accelerate", noted)
     how: dict[str, Any] = {"theta": 1e-20, "device": "cpu"}
     found = fix(fields[3], method="auto", **how)

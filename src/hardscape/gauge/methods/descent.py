@@ -145,8 +145,10 @@ class Descent:
             if theta <= max(target, _EXHAUSTED * lattices.floor(self.options)):
                 continue
             pace = max(0.0, np.log10(lately[0][2] / theta)) / (lately[-1][0] - lately[0][0])
-            iterations = left / _HOPED + lattices.beginning_cost
-            found[copy] = lattices.iteration_cost * iterations * pace < left
+            cost = lattices.iteration_cost * (left / _HOPED + lattices.beginning_cost)
+            spent = lately[-1][0] - history[since[copy]][0]
+            # Most plateaus end by themselves: not before sweeps cost as much as the other way would.
+            found[copy] = cost <= spent and cost * pace < left
             if found[copy]:
                 self._gained[copy] = pace
         return found
