@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
@@ -75,13 +77,17 @@ def test_the_states_of_exhaustive_search(kind, fields):
             assert_same(by_cuts(model, **asked), other)
 
 
-@pytest.mark.parametrize("fields", [True, False])
-def test_branches(fields, monkeypatch):
-    # Nothing is left to tables or lists: all edges are fixed by proofs or by branching.
+def branches_alone(monkeypatch):
+    """Nothing is left to tables or lists: all edges are fixed by proofs or by branching."""
     monkeypatch.setattr(search, "_FIRST_WORK", 0)
     monkeypatch.setattr(search, "_LISTS", ())
     monkeypatch.setattr(search, "_AT_ONCE", -1.0)
     monkeypatch.setattr(search, "_RATHER", -1.0)
+
+
+@pytest.mark.parametrize("fields", [True, False])
+def test_branches(fields, monkeypatch):
+    branches_alone(monkeypatch)
     nodes = 0
     for seed in range(4):
         for kind in ("signs", "integers", "reals", "wide"):
@@ -91,6 +97,28 @@ def test_branches(fields, monkeypatch):
                 assert_same(found, hardscape.spectrum(model, count, method="exhaustive", **CPU))
                 nodes += found.info["nodes"]
     assert nodes > 100
+
+
+def test_a_stopped_search_tells_what_the_rest_takes(monkeypatch):
+    branches_alone(monkeypatch)
+    shares = []
+    tell = Context.tell
+
+    def told(context, partial):
+        shares.append(float(partial["share"][0]))
+        while shares[-1] >= 0.5 and not context.stopped():  # half of the search is behind it
+            time.sleep(0.01)
+        tell(context, partial)
+
+    monkeypatch.setattr(Context, "tell", told)
+    model = model_of("signs", 13, 51, density=0.8, fields=False)
+    found = by_cuts(model, 3, time_limit=2.0)
+    assert shares == sorted(shares)
+    assert shares[0] == 0
+    assert 0.5 <= shares[-1] < 1
+    assert not found.certified
+    seconds = found.info["seconds_needed"]
+    assert 0 < seconds <= found.info["seconds"]  # of the other half
 
 
 @pytest.mark.parametrize("cutoff", [-6.0, -3.0, -1000.0])

@@ -91,6 +91,7 @@ class CutWork(LowestWork):
         return {
             **super().nothing(),
             "bound": np.empty((0, self.asked.terms.limbs), dtype=np.uint64),
+            "share": np.zeros(1),
         }
 
     def run(self, shard: Shard, context: Context) -> ShardResult:
@@ -108,8 +109,10 @@ class CutWork(LowestWork):
     def best_so_far(self, partial: Partial | None) -> Found:
         """The answer of a call that was stopped, with what is proven."""
         found = super().best_so_far(partial)
-        bound = [] if partial is None else from_limbs(partial["bound"])
-        return replace(found, bound=bound[0] if bound else None)
+        if partial is None:
+            return found
+        bound = from_limbs(partial["bound"])
+        return replace(found, bound=bound[0] if bound else None, share=float(partial["share"][0]))
 
     def lower_bound(self, done: Sequence[tuple[int, int]], found: Found) -> int | None:
         """What the relaxations prove."""

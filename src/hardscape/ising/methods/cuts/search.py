@@ -56,11 +56,12 @@ class State(Enum):
 
 
 class Node(NamedTuple):
-    """Edges that are set, and an exact bound of what is below."""
+    """Edges that are set, an exact bound of what is below, and the branches above."""
 
     bound: int | None
     edges: tuple[int, ...]
     values: tuple[int, ...]
+    depth: int = 0
 
 
 @dataclass
@@ -109,6 +110,11 @@ class CutSearch:
         bounds = [node.bound for node in self.open]
         return None if None in bounds else min((x for x in bounds if x is not None), default=None)
 
+    @property
+    def share(self) -> float:
+        """Part of the search that is done, if both sides of a branch take as long."""
+        return 1 - math.fsum(math.ldexp(1, -node.depth) for node in self.open)
+
     def partial(self) -> Partial:
         """What was found, and is proven."""
         counters = (self.nodes, self.solved, self.core_spins)
@@ -117,6 +123,7 @@ class CutSearch:
             **{name: self.found[name] for name in ("states", "energies")},
             "counters": np.array(counters, dtype=np.uint64),
             "bound": to_limbs([] if bound is None else [bound], self.wanted.terms.limbs),
+            "share": np.array([self.share]),
         }
 
     def run(self) -> bool:
@@ -410,8 +417,9 @@ class _Branch:
         doubt = np.minimum(x, 1 - x)[free] + 1e-6
         edge = int(free[np.argmax(doubt * self.relaxation.fine[free])])
         edges, values = tuple(known.tolist()), tuple(self.low[known].tolist())
-        likely = int(x[edge] > 0.5)
+        likely, depth = int(x[edge] > 0.5), self.node.depth + 1
         self.children = [
-            Node(self.bound, (*edges, edge), (*values, value)) for value in (1 - likely, likely)
+            Node(self.bound, (*edges, edge), (*values, value), depth)
+            for value in (1 - likely, likely)
         ]
         return State.DONE

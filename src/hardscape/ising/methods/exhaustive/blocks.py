@@ -158,6 +158,7 @@ class Found:
     bound: int | None = (
         None  #: no state has a lower energy, where the method stopped and knows as much
     )
+    share: float | None = None  #: of the search that is done, where parts of a unit are known
 
 
 @dataclass(frozen=True)

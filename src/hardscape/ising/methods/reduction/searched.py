@@ -58,6 +58,8 @@ def searched(
     needed = outcome.needed
     if outcome.cut and needed is None:
         needed = row.foreseen(work, options)
+        if found.share:
+            needed = outcome.seconds * (1 - found.share) / found.share
     return Searched(
         work.proved_by(row.name, found),
         found,
