@@ -9,6 +9,7 @@ import pytest
 
 from hardscape.engine import ProgressEvent
 from hardscape.ising import Ising, spectrum
+from hardscape.ising.methods.frontier.lowest import Frontier
 from hardscape.ising.methods.lowest import Whole
 from helpers.instances import dense_gaussian, plus_minus_lattice
 
@@ -86,3 +87,12 @@ def test_tables_that_are_stopped_tell_what_they_would_take() -> None:
     assert not found.certified
     assert found.info["seconds_needed"] > 0.1
     assert spectrum(plus_minus_lattice(6, 6, 1), 1, method="frontier").info["seconds_needed"] == 0
+
+
+def test_a_forecast_that_is_over_tells_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    wide = plus_minus_lattice(22, 22, 1)
+    for foreseen, told in ((1e-9, None), (1e9, 1e9)):
+        monkeypatch.setattr(Frontier, "foreseen", lambda *_, seconds=foreseen: seconds)
+        found = spectrum(wide, 1, method="frontier", time_limit=0.1, threads=1, device="cpu")
+        assert not found.info["states_searched"]
+        assert found.info["seconds_needed"] == told

@@ -58,6 +58,8 @@ def searched(
     needed = outcome.needed
     if outcome.cut and needed is None:
         needed = row.foreseen(work, options)
+        if needed is not None and needed <= outcome.seconds:
+            needed = None  # it took longer than was foreseen of all of it, with no unit done
         if found.share:
             needed = outcome.seconds * (1 - found.share) / found.share
     return Searched(
