@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +17,7 @@ from hardscape import native
 from hardscape.arguments import integer
 from hardscape.errors import InputError
 from hardscape.formats import Formats
+from hardscape.maxsat.evaluation import Evaluation, Truths
 from hardscape.maxsat.intake import (
     MAX_VARIABLES,
     MAX_WEIGHT,
@@ -40,26 +40,6 @@ LARGE = 300_000
 MOST_OFFSET = 2**127
 #: Known by name: the formats stand on this module.
 _FORMATS: Formats[Formula] = Formats("hardscape.maxsat.formats")
-#: Literal occurrences looked at in one go by the vectorised evaluation.
-_BLOCK = 2**24
-
-
-class Evaluation(NamedTuple):
-    """What an assignment does to a formula; the order of tuples is from better to worse.
-
-    Attributes
-    ----------
-    hard_violations : int
-        Hard clauses that do not hold.
-    cost : int
-        Weight of the soft clauses that do not hold.
-    num_satisfied : int
-        Clauses that hold, of both kinds.
-    """
-
-    hard_violations: int
-    cost: int
-    num_satisfied: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -340,8 +320,7 @@ class Formula:
         -------
         bool, shape (..., m)
         """
-        found = np.empty(self.num_clauses, dtype=np.bool_)
-        return self._over(truth_values(assignment, self.num_variables), found, lambda holds: holds)
+        return self._truths.satisfied(truth_values(assignment, self.num_variables))
 
     def cost(self, assignment: ArrayLike) -> Any:
         """Sum of the weights of the soft clauses that do not hold, exact.
@@ -368,23 +347,14 @@ class Formula:
         values = truth_values(assignment, self.num_variables)
         if values.ndim == 1:
             return self.evaluate(values).cost
-        if self.total_weight <= MAX_WEIGHT:
-            return self._over(values, np.int64(), lambda holds: ~holds @ self.weights)
-
-        def exact(holds: NDArray[np.bool_]) -> NDArray[Any]:
-            low, high = ~holds @ (self.weights & 0xFFFFFFFF), ~holds @ (self.weights >> 32)
-            whole: NDArray[Any] = low.astype(object) + (high.astype(object) << 32)
-            return whole
-
-        return self._over(values, np.array(0, dtype=object), exact)
+        return self._truths.costs(values, self.weights, wide=self.total_weight > MAX_WEIGHT)
 
     def hard_violations(self, assignment: ArrayLike) -> Any:
         """Number of hard clauses that do not hold; int for one assignment, else int64 of shape (...)."""
         values = truth_values(assignment, self.num_variables)
         if values.ndim == 1:
             return self.evaluate(values).hard_violations
-        firm = self.hard
-        return self._over(values, np.int64(), lambda holds: np.sum(~holds[:, firm], axis=1))
+        return self._truths.violations(values, self.hard)
 
     def evaluate(self, assignment: ArrayLike) -> Evaluation:
         """Violated hard clauses, cost and satisfied clauses of one assignment, shape (n,)."""
@@ -410,36 +380,9 @@ class Formula:
             f"clauses of total weight {self.total_weight}>"
         )
 
-    def _over(
-        self,
-        values: NDArray[np.bool_],
-        one: Any,
-        of: Callable[[NDArray[np.bool_]], NDArray[Any]],
-    ) -> NDArray[Any]:
-        """What `of` makes of the truth of the clauses, block by block; `one` is like a result."""
-        flat = values.reshape(math.prod(values.shape[:-1]), self.num_variables)
-        found = np.empty((len(flat), *np.shape(one)), dtype=one.dtype)
-        step = max(1, _BLOCK // max(1, len(self.literals)))
-        for i in range(0, len(flat), step):
-            found[i : i + step] = of(self._evaluate(flat[i : i + step]))
-        return found.reshape(*values.shape[:-1], *np.shape(one))
-
     @cached_property
-    def _variables(self) -> NDArray[np.int64]:
-        return np.abs(self.literals.astype(np.int64)) - 1
-
-    @cached_property
-    def _filled(self) -> NDArray[np.bool_]:
-        return np.diff(self.offsets) > 0
-
-    def _evaluate(self, values: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Truth of the clauses, shape (batch, m), of bool assignments of shape (batch, n)."""
-        result = np.zeros((len(values), self.num_clauses), dtype=np.bool_)
-        if len(self.literals):
-            true = values[:, self._variables] ^ (self.literals < 0)
-            starts = self.offsets[:-1][self._filled]
-            result[:, self._filled] = np.logical_or.reduceat(true, starts, axis=1)
-        return result
+    def _truths(self) -> Truths:
+        return Truths(self.literals, self.offsets)
 
 
 def checked_formula(value: Formula | str | Path) -> Formula:

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.engine import Partial
-from hardscape.maxsat.formula import Evaluation, Formula
+from hardscape.maxsat.evaluation import Evaluation
+from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.methods.cellular.run import best_individual, unpack_individual
 from hardscape.plain import Plain
 

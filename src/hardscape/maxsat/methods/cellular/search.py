@@ -25,7 +25,8 @@ from hardscape.engine.cluster.parts import whole_of
 from hardscape.engine.ledger import kept_shards
 from hardscape.errors import InputError, Interrupted
 from hardscape.interrupts import interruptible
-from hardscape.maxsat.formula import LARGE, Evaluation, Formula, checked_formula
+from hardscape.maxsat.evaluation import Evaluation
+from hardscape.maxsat.formula import LARGE, Formula, checked_formula
 from hardscape.maxsat.intake import MAX_WEIGHT
 from hardscape.maxsat.methods.cellular.generation import CellularKernel
 from hardscape.maxsat.methods.cellular.options import MOST_RUNS, OPERATORS, CellularOptions
