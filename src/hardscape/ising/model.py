@@ -3,35 +3,33 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping
 from fractions import Fraction
 from math import prod
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hardscape.arrays import as_spins, is_array, is_sparse, sparse_entries, to_numpy
+from hardscape.arrays import as_spins, is_array, is_sparse
 from hardscape.errors import InputError, needed
 from hardscape.formats import Formats
-from hardscape.ising.exact import ExactTerms, coefficients, dyadic
-from hardscape.ising.quadratic import is_quadratic, terms_of
+from hardscape.ising.exact import ExactTerms, coefficients
+from hardscape.ising.intake import (
+    Convention,
+    checked_entries,
+    collected,
+    mapping_terms,
+    matrix_entries,
+    side_of,
+    sign_of,
+    spin_names,
+)
+from hardscape.ising.quadratic import bqm_terms, graph_terms, is_quadratic, quadratic_terms
 
-Convention = Literal["dimod", "ising"]
 #: Known by name: the formats stand on this module.
 _FORMATS: Formats[Ising] = Formats("hardscape.ising.formats")
-_SIGN: dict[str, int] = {"dimod": 1, "ising": -1}
-
-
-def _sign(convention: str) -> int:
-    try:
-        return _SIGN[convention]
-    except (KeyError, TypeError):
-        raise InputError(
-            f"convention={convention!r}; 'dimod' (E = +J s s + h s) and 'ising' "
-            "(E = -J s s - h s) exist"
-        ) from None
 
 
 class Ising:
@@ -89,19 +87,19 @@ class Ising:
             raise InputError(
                 f"h has shape {fields.shape}; one field a spin, shape (N,), is accepted"
             )
-        row, col, value = _entries(J, len(fields), "J")
+        row, col, value = matrix_entries(J, len(fields), "J")
         if (row == col).any():
             i = int(row[row == col][0])
             raise InputError(
                 f"J[{i}, {i}] is on the diagonal; put fields in h, or use Ising.from_matrix, "
                 "which reads the diagonal as fields"
             )
-        sign = _sign(convention)
+        sign = sign_of(convention)
         linear = [(i, sign * Fraction(x)) for i, x in enumerate(fields.tolist()) if x]
-        self._set(_collected(len(fields), linear, row, col, value, sign, offset), labels)
+        self._set(collected(len(fields), linear, row, col, value, sign, offset), labels)
 
     def _set(self, terms: ExactTerms, labels: Iterable[Hashable] | None) -> None:
-        self._labels = _names(labels, terms.num_spins)
+        self._labels = spin_names(labels, terms.num_spins)
         self._terms = terms
         self._digest: str | None = None
 
@@ -111,29 +109,6 @@ class Ising:
         model = cls.__new__(cls)
         model._set(terms, labels)
         return model
-
-    @classmethod
-    def _named(
-        cls,
-        labels: Sequence[Hashable],
-        linear: Iterable[tuple[Hashable, Any, str]],
-        pairs: Iterable[tuple[Hashable, Hashable, Any, str]],
-        offset: Any,
-        convention: str = "dimod",
-    ) -> Self:
-        """Build from coefficients of labels, each with its name in errors; equal pairs are fields."""
-        index = {label: i for i, label in enumerate(labels)}
-        sign = _sign(convention)
-        fields = [(index[i], sign * dyadic(x, name)) for i, x, name in linear]
-        couplings = []
-        for i, j, x, name in pairs:
-            value = sign * dyadic(x, name)
-            if i == j:
-                fields.append((index[i], value))
-            else:
-                couplings.append((index[i], index[j], value))
-        terms = ExactTerms.collect(len(labels), fields, couplings, dyadic(offset, "offset"))
-        return cls.from_exact(terms, labels)
 
     # -- constructors ------------------------------------------------------------------------
 
@@ -150,38 +125,16 @@ class Ising:
 
         Labels that are all integers are sorted; else they keep their order of appearance.
         """
-        for mapping, what in ((couplings, "couplings"), (fields or {}, "fields")):
-            if not isinstance(mapping, Mapping):
-                raise InputError(f"{what} are a {type(mapping).__name__}; a mapping is accepted")
-        labels: dict[Hashable, int] = {}
-        for key in couplings:
-            if not isinstance(key, tuple) or len(key) != 2:
-                raise InputError(f"key {key!r} of the couplings is not a pair (i, j)")
-            for name in key:
-                labels.setdefault(name, len(labels))
-        for name in fields or {}:
-            labels.setdefault(name, len(labels))
-        names = list(labels)
-        if all(isinstance(name, int | np.integer) for name in names):
-            names.sort(key=int)  # type: ignore[arg-type]
-        return cls._named(
-            names,
-            ((i, x, f"h[{i!r}]") for i, x in (fields or {}).items()),
-            (
-                (i, j, x, f"h[{i!r}]" if i == j else f"J[{i!r}, {j!r}]")
-                for (i, j), x in couplings.items()
-            ),
-            offset,
-            convention,
-        )
+        names, terms = mapping_terms(couplings, fields or {}, offset, sign_of(convention))
+        return cls.from_exact(terms, names)
 
     @classmethod
     def from_matrix(
         cls, matrix: Any, offset: float = 0.0, *, convention: Convention = "dimod"
     ) -> Self:
         """Build from a dense or sparse (N, N) matrix: h on the diagonal, the halves of J summed."""
-        n = _square(matrix, "matrix")
-        row, col, value = _entries(matrix, n, "matrix")
+        n = side_of(matrix, "matrix")
+        row, col, value = matrix_entries(matrix, n, "matrix")
         return cls.from_entries(n, row, col, value, offset, convention=convention)
 
     @classmethod
@@ -201,9 +154,9 @@ class Ising:
         """
         if not isinstance(num_spins, int | np.integer) or num_spins < 0:
             raise InputError(f"num_spins is {num_spins!r}; an integer, 0 or more, is accepted")
-        rows, cols, values = _checked_entries(row, col, value, num_spins, "value")
-        sign = _sign(convention)
-        return cls.from_exact(_collected(int(num_spins), [], rows, cols, values, sign, offset))
+        rows, cols, values = checked_entries(row, col, value, num_spins, "value")
+        sign = sign_of(convention)
+        return cls.from_exact(collected(int(num_spins), [], rows, cols, values, sign, offset))
 
     @classmethod
     def from_qubo(cls, Q: Any, offset: float = 0.0) -> Self:
@@ -221,16 +174,8 @@ class Ising:
     @classmethod
     def from_bqm(cls, bqm: Any) -> Self:
         """Build from a ``dimod.BinaryQuadraticModel`` exactly, of either vartype."""
-        labels = list(bqm.variables)
-        model = cls._named(
-            labels,
-            ((v, x, f"linear[{v!r}]") for v, x in bqm.linear.items()),
-            ((u, v, x, f"quadratic[{u!r}, {v!r}]") for (u, v), x in bqm.quadratic.items()),
-            bqm.offset,
-        )
-        if bqm.vartype.name == "BINARY":
-            return cls.from_exact(model._terms.from_binary(), labels)
-        return model
+        names, terms = bqm_terms(bqm)
+        return cls.from_exact(terms, names)
 
     @classmethod
     def from_networkx(
@@ -246,15 +191,8 @@ class Ising:
         The edge attribute `weight` (1 where absent) is the coupling, the node attribute `field` (0
         where absent) the field.
         """
-        fields = graph.nodes(data=field, default=0.0)
-        edges = graph.edges(data=weight, default=1.0)
-        return cls._named(
-            list(graph.nodes),
-            ((v, x, f"node {v!r}, {field!r}") for v, x in fields),
-            ((u, v, x, f"edge ({u!r}, {v!r}), {weight!r}") for u, v, x in edges),
-            0.0,
-            convention,
-        )
+        names, terms = graph_terms(graph, weight, field, sign_of(convention))
+        return cls.from_exact(terms, names)
 
     @classmethod
     def from_file(
@@ -351,7 +289,7 @@ class Ising:
         if isinstance(model, str | Path):
             return cls.from_file(model, convention=convention)
         if is_quadratic(model):
-            names, terms = terms_of(model)
+            names, terms = quadratic_terms(model)
             return cls.from_exact(terms, names)
         if hasattr(model, "vartype") and hasattr(model, "quadratic"):
             return cls.from_bqm(model)
@@ -467,101 +405,3 @@ class Ising:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Ising.from_exact, (self._terms, self._labels)
-
-
-def _collected(
-    num_spins: int,
-    linear: list[tuple[int, Fraction]],
-    row: NDArray[np.int64],
-    col: NDArray[np.int64],
-    value: NDArray[Any],
-    sign: int,
-    offset: Any,
-) -> ExactTerms:
-    """Terms of fields, and of entries of which those on the diagonal are fields too."""
-    diagonal = row == col
-
-    def entries(where: NDArray[np.bool_]) -> Iterator[tuple[int, int, Fraction]]:
-        exact = (sign * Fraction(x) for x in value[where].tolist())
-        return zip(row[where].tolist(), col[where].tolist(), exact, strict=True)
-
-    linear += [(i, x) for i, _, x in entries(diagonal)]
-    pairs = entries(~diagonal)
-    return ExactTerms.collect(num_spins, linear, pairs, dyadic(offset, "offset"))
-
-
-def _names(labels: Iterable[Hashable] | None, num_spins: int) -> tuple[Hashable, ...]:
-    if labels is None:
-        return tuple(range(num_spins))
-    try:
-        names = tuple(labels)
-        distinct = len(set(names))
-    except TypeError:
-        raise InputError(
-            f"labels are {labels!r:.80}; hashable names in a list are accepted"
-        ) from None
-    if len(names) != num_spins:
-        raise InputError(f"{len(names)} labels for {num_spins} spins")
-    if distinct != num_spins:
-        raise InputError("labels are repeated; each spin needs its own")
-    return names
-
-
-def _square(matrix: Any, name: str) -> int:
-    shape = tuple(matrix.shape) if hasattr(matrix, "shape") else coefficients(matrix, name).shape
-    if shape == (0,):
-        return 0
-    if len(shape) != 2 or shape[0] != shape[1]:
-        raise InputError(f"{name} has shape {shape}; a square (N, N) matrix is accepted")
-    return int(shape[0])
-
-
-def _entries(
-    J: Any, n: int, name: str
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]:
-    """Entries that are not zero of a matrix or mapping with indices in 0..n-1."""
-    if isinstance(J, Mapping):
-        for key in J:
-            if not isinstance(key, tuple) or len(key) != 2:
-                raise InputError(f"key {key!r} of {name} is not a pair (i, j)")
-        rows, cols = [i for i, _ in J], [j for _, j in J]
-        exact = [dyadic(x, f"{name}[{i!r}, {j!r}]") for (i, j), x in J.items()]
-        values = np.array([float(x) for x in exact])
-        if values.tolist() != exact:
-            values = np.array(exact, dtype=object)
-        return _checked_entries(rows, cols, values, n, name)
-    matrix = J if is_sparse(J) else coefficients(J, name)
-    if n == 0 and matrix.shape == (0,):
-        matrix = np.empty((0, 0))  # an empty list, which cannot show its second axis
-    if tuple(matrix.shape) != (n, n):
-        raise InputError(f"{name} has shape {matrix.shape}; ({n}, {n}) is needed for {n} spins")
-    if is_sparse(matrix):
-        row, col, value, _ = sparse_entries(matrix, name, coefficients)
-    else:
-        row, col = np.nonzero(matrix)
-        value = matrix[row, col]
-    return _checked_entries(row, col, value, n, name)
-
-
-def _checked_entries(
-    row: ArrayLike, col: ArrayLike, value: ArrayLike, n: int, name: str
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]:
-    values = coefficients(value, name)
-    if values.ndim != 1:
-        raise InputError(f"{name} has shape {values.shape}; one value for each pair is accepted")
-    indices = []
-    for given, axis in ((row, "row"), (col, "col")):
-        index = to_numpy(given, f"{name}: {axis}")
-        if index.size == 0:
-            index = np.empty(0, dtype=np.int64)  # an empty list would be float64
-        if index.dtype.kind not in "iu" or index.shape != values.shape:
-            raise InputError(
-                f"{name}: {axis} has dtype {index.dtype} and shape {index.shape}; integers of "
-                f"shape {values.shape}, one for each value, are accepted"
-            )
-        outside = (index < 0) | (index >= n)
-        if outside.any():
-            bad = int(index[outside][0])
-            raise InputError(f"{name}: index {bad} is out of range for {n} spins (0 to {n - 1})")
-        indices.append(index.astype(np.int64))
-    return indices[0], indices[1], values

@@ -1,4 +1,4 @@
-"""dimod's quadratic models with and without constraints, as far as they are Ising models."""
+"""Models of dimod and graphs of networkx, as far as they are Ising models."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from hardscape.errors import InputError
 from hardscape.ising.exact import ExactTerms, dyadic
+from hardscape.ising.intake import named_terms
 
 
 def is_quadratic(model: Any) -> bool:
@@ -16,7 +17,7 @@ def is_quadratic(model: Any) -> bool:
     return callable(getattr(held, "vartype", None)) and hasattr(held, "quadratic")
 
 
-def terms_of(model: Any) -> tuple[list[Hashable], ExactTerms]:
+def quadratic_terms(model: Any) -> tuple[list[Hashable], ExactTerms]:
     """The labels and the exact terms of a ``QuadraticModel`` or ``ConstrainedQuadraticModel``.
 
     Raises
@@ -70,3 +71,24 @@ def terms_of(model: Any) -> tuple[list[Hashable], ExactTerms]:
     pairs = [(i, j, v) for (i, j), v in sums[2]]
     offset = sum((v for _, v in sums[0]), Fraction(0))
     return labels, ExactTerms.collect(len(labels), fields, pairs, offset)
+
+
+def bqm_terms(bqm: Any) -> tuple[list[Hashable], ExactTerms]:
+    """The labels and the exact terms of a ``BinaryQuadraticModel`` of either vartype."""
+    labels = list(bqm.variables)
+    linear = ((v, x, f"linear[{v!r}]") for v, x in bqm.linear.items())
+    pairs = ((u, v, x, f"quadratic[{u!r}, {v!r}]") for (u, v), x in bqm.quadratic.items())
+    terms = named_terms(labels, linear, pairs, bqm.offset)
+    return labels, terms.from_binary() if bqm.vartype.name == "BINARY" else terms
+
+
+def graph_terms(
+    graph: Any, weight: str, field: str, sign: int
+) -> tuple[list[Hashable], ExactTerms]:
+    """The nodes and the exact terms of a graph, by the names of its attributes."""
+    fields = graph.nodes(data=field, default=0.0)
+    edges = graph.edges(data=weight, default=1.0)
+    linear = ((v, x, f"node {v!r}, {field!r}") for v, x in fields)
+    pairs = ((u, v, x, f"edge ({u!r}, {v!r}), {weight!r}") for u, v, x in edges)
+    labels = list(graph.nodes)
+    return labels, named_terms(labels, linear, pairs, 0.0, sign)

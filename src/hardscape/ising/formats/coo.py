@@ -20,7 +20,8 @@ from hardscape.ising.formats.text import (
     named_coefficients,
     rendered,
 )
-from hardscape.ising.model import Convention, Ising
+from hardscape.ising.intake import Convention
+from hardscape.ising.model import Ising
 
 NAME = "coo"
 SUFFIXES = (".coo", ".qh")

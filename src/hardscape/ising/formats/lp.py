@@ -5,7 +5,7 @@ from __future__ import annotations
 from hardscape.errors import InputError, needed
 from hardscape.files import Source
 from hardscape.ising.model import Ising
-from hardscape.ising.quadratic import terms_of
+from hardscape.ising.quadratic import quadratic_terms
 
 NAME = "lp"
 SUFFIXES = ()
@@ -20,7 +20,7 @@ def read(source: Source) -> Ising:
     if b"\0" in source.data:  # at which dimod's reader would stay for ever
         raise source.error(None, "is no text: it holds a byte 0")
     try:
-        labels, terms = terms_of(dimod.lp.loads(source.data.decode()))
+        labels, terms = quadratic_terms(dimod.lp.loads(source.data.decode()))
     except InputError as error:
         raise source.error(None, str(error)) from None
     except (ValueError, RuntimeError, KeyError, IndexError) as error:
