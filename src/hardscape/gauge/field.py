@@ -6,28 +6,28 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib import import_module
-from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape import native
 from hardscape.arguments import checked_seed
-from hardscape.arrays import array_namespace, current, to_device
+from hardscape.arrays import array_namespace, to_device
 from hardscape.errors import InputError
 from hardscape.gauge import boundary as boundaries
 from hardscape.gauge import layouts
 from hardscape.gauge.boundary import Boundary
-from hardscape.gauge.fixed.cuda import farthest, plaquette_sums, transformed
-from hardscape.gauge.groups import (
-    group,
-    project_to_group,
-    random_group_elements,
-    unclear,
+from hardscape.gauge.fixed.links import (
+    farthest,
+    link_trace,
+    plaquette_means,
+    plaquette_traces,
+    reprojected,
+    transformed,
 )
-from hardscape.gauge.intake import check_dtype, check_shape, checked_links, in_parts, require_links
+from hardscape.gauge.groups import group, random_group_elements
+from hardscape.gauge.intake import check_dtype, check_shape, checked_links, require_links
 
 #: Largest deviation from the group that counts as rounding, for links of any origin: files often
 #: hold links that were single precision once.
@@ -256,15 +256,8 @@ class GaugeField:
         InputError
             If the shape is another one.
         """
-        array = getattr(gauge, "data", gauge) if hasattr(gauge, "latt_info") else gauge
-        array = np.asarray(to_device(array, "cpu"))
-        layout = layouts.pyquda_layout(array.shape)
-        if layout is None:
-            raise InputError(
-                f"links have shape {array.shape}; (4, 2, T, Z, Y, X / 2, Nc, Nc) and "
-                "(4, T, Z, Y, X, Nc, Nc) are accepted"
-            )
-        return cls(array, layout=layout)
+        links, layout = layouts.from_pyquda(gauge)
+        return cls(links, layout=layout)
 
     def to_pyquda(self, *, even_odd: bool = True) -> NDArray[Any]:
         """Return the links as ``pyquda.field.LatticeGauge(latt_info, array)`` takes them.
@@ -275,10 +268,7 @@ class GaugeField:
             Sites by parity, shape (4, 2, T, Z, Y, X / 2, Nc, Nc), for which X must be even; else in their
             order, shape (4, T, Z, Y, X, Nc, Nc).
         """
-        if self.dimensions != 4:
-            raise InputError(f"{self!r}; PyQUDA's lattices have four dimensions")
-        layout = layouts.Layout.parse(layouts.PYQUDA[even_odd])
-        return np.ascontiguousarray(layout.numbers(to_device(self.links, "cpu")))
+        return layouts.to_pyquda(to_device(self.links, "cpu"), even_odd=even_odd)
 
     @classmethod
     def from_gpt(cls, lattices: Sequence[Any]) -> Self:
@@ -362,45 +352,15 @@ class GaugeField:
 
     def plaquettes(self) -> dict[tuple[int, int], float]:
         """Means of the plaquette over the sites for each plane (mu, nu), mu < nu, of x, y, z, t."""
-        traces = self.plaquette_traces()
-        weights, slices = boundaries.plaquette_weights(self.boundary, len(traces))
-        means = {}
-        for column, (mu, nu) in enumerate(self._planes()):
-            sums = traces[:, column]
-            total = (
-                (sums * weights).sum()
-                if nu < self.dimensions - 1 and slices < len(sums)
-                else sums.sum()
-            )
-            means[mu, nu] = float(total) / (self.volume // len(traces) * slices * self.nc)
-        return means
+        return plaquette_means(self.plaquette_traces(), self.shape, self.nc, self.boundary)
 
     def plaquette_traces(self) -> NDArray[np.float64]:
         """Sums of Re tr of the plaquettes that start on each timeslice, (T, planes): xy, xz, xt, yz, yt, zt."""
-        xp = array_namespace(self.links)
-        if xp is not np:
-            with current(self.links):
-                return plaquette_sums(self.links)
-        slices = self.links.shape[0]
-        parts = in_parts(
-            slices,
-            self.links.nbytes,
-            lambda i, j: native.vector.gauge.plaquette_traces(self.links, i, j),
-        )
-        return np.concatenate(parts)
-
-    def _planes(self) -> list[tuple[int, int]]:
-        """Pairs mu < nu of directions."""
-        return list(combinations(range(self.dimensions), 2))
+        return plaquette_traces(self.links)
 
     def link_trace(self) -> float:
         """Mean of Re tr U_mu(x) / Nc over the links that there are; it depends on the gauge."""
-        xp = array_namespace(self.links)
-        diagonal = xp.diagonal(self.links, axis1=-2, axis2=-1).real
-        missing = 0 if self.boundary == "periodic" else self.volume // self.links.shape[0]
-        return float(xp.sum(diagonal, dtype=np.float64)) / (
-            self.nc * (self.dimensions * self.volume - missing)
-        )
+        return link_trace(self.links, self.boundary)
 
     def transform(self, g: Any) -> Self:
         """Return the field U'_mu(x) = g(x) U_mu(x) g(x+mu)^dagger; this one stays as it is.
@@ -420,24 +380,11 @@ class GaugeField:
         wanted = (*self.links.shape[:-3], self.nc, self.nc)
         if rotation.shape != wanted:
             raise InputError(f"g has shape {rotation.shape}; {wanted} is needed")
-        if xp is np:
-            rotated = np.empty_like(self.links)
-            self._turn(np.ascontiguousarray(rotation, dtype=np.complex128), rotated)
-            return self._with(rotated)
-        with current(self.links):
-            return self._with(transformed(self.links, rotation))
-
-    def _turn(self, g: NDArray[np.complex128], turned: NDArray[Any]) -> None:
-        """Write the links in the gauge g into another array."""
-
-        def turn(i: int, j: int) -> None:
-            native.vector.gauge.transform(self.links, g, i, j, turned)
-
-        in_parts(self.volume, self.links.nbytes, turn)
+        return self._with(transformed(self.links, rotation))
 
     def unitarity(self) -> float:
         """Largest entry of abs(U U^dagger - 1) and abs(det U - 1) over all links: 0 up to rounding."""
-        return self._worst_link()[0]
+        return farthest(self.links, self.boundary)[0]
 
     def require_unitary(self, tolerance: float = UNITARITY_TOLERANCE) -> float:
         """Check that every link is in the group; returns :meth:`unitarity`.
@@ -447,7 +394,7 @@ class GaugeField:
         InputError
             If :meth:`unitarity` is above `tolerance`; the message names the worst link.
         """
-        deviation, place = self._worst_link()
+        deviation, place = farthest(self.links, self.boundary)
         if not deviation <= tolerance:
             axes = ", ".join(layouts.NAMES[self.dimensions])
             *site, mu = (int(i) for i in np.unravel_index(place, self.links.shape[:-2]))
@@ -463,30 +410,6 @@ class GaugeField:
             )
         return deviation
 
-    def _worst_link(self) -> tuple[float, int]:
-        """Distance of the link that is farthest from the group, and its number."""
-        field = self._closed()
-        if array_namespace(self.links) is np:
-            parts = in_parts(
-                self.dimensions * self.volume,
-                field.nbytes,
-                lambda i, j: native.vector.gauge.worst_matrix(field, i, j),
-            )
-            # The first of the largest; a NaN is larger than any number.
-            worst: tuple[float, int] = max(
-                parts, key=lambda part: math.inf if math.isnan(part[0]) else part[0]
-            )
-            return worst
-        return farthest(field)
-
-    def _closed(self) -> Any:
-        """The links, with the identity for those that a boundary lacks."""
-        if self.boundary == "periodic":
-            return self.links
-        links = self.links.copy()
-        links[-1, ..., -1, :, :] = array_namespace(links).eye(self.nc, dtype=links.dtype)
-        return links
-
     def reproject(self) -> Self:
         """Return the field with every link brought back to the group.
 
@@ -498,25 +421,7 @@ class GaugeField:
         InputError
             If a link is too far from the group to tell which element it meant.
         """
-        links = self._projected(self._closed())
-        if self.boundary != "periodic":
-            links[-1, ..., -1, :, :] = 0
-        return self._with(links)
-
-    def _projected(self, links: Any) -> Any:
-        """Matrices near the group brought back to it, on their device."""
-        if array_namespace(links) is not np:
-            return project_to_group(links)
-        near = np.ascontiguousarray(links)
-        found = np.empty_like(near)
-
-        def bring(i: int, j: int) -> tuple[int, int]:
-            return native.vector.gauge.reproject(near, i, j, found), j
-
-        for reached, last in in_parts(self.dimensions * self.volume, near.nbytes, bring):
-            if reached < last:
-                raise unclear([int(i) for i in np.unravel_index(reached, near.shape[:-2])])
-        return found
+        return self._with(reprojected(self.links, self.boundary))
 
     def astype(self, dtype: Any) -> Self:
         """Return the field in complex64 or complex128; itself where nothing changes."""

@@ -187,6 +187,24 @@ def pyquda_layout(shape: Sequence[int]) -> str | None:
     return PYQUDA[len(shape) == 8]
 
 
+def from_pyquda(gauge: Any) -> tuple[NDArray[Any], str]:
+    """The array of a field or an array of PyQUDA, and its layout."""
+    held = getattr(gauge, "data", gauge) if hasattr(gauge, "latt_info") else gauge
+    array = np.asarray(to_device(held, "cpu"))
+    layout = pyquda_layout(array.shape)
+    if layout is None:
+        raise InputError(
+            f"links have shape {array.shape}; (4, 2, T, Z, Y, X / 2, Nc, Nc) and "
+            "(4, T, Z, Y, X, Nc, Nc) are accepted"
+        )
+    return array, layout
+
+
+def to_pyquda(links: NDArray[Any], *, even_odd: bool) -> NDArray[Any]:
+    """Links of four dimensions as PyQUDA has them."""
+    return np.ascontiguousarray(Layout.parse(PYQUDA[even_odd]).numbers(links))
+
+
 def from_gpt(lattices: Sequence[Any]) -> NDArray[Any]:
     """Links of shape (T, Z, Y, X, 4, Nc, Nc) from four lattices, whose sites run with x fastest."""
     shape = _gpt_shape(lattices)
