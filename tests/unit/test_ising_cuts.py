@@ -12,6 +12,7 @@ from hardscape.engine import Context, Cpu, RunOptions, Shard
 from hardscape.errors import InputError
 from hardscape.ising import Ising, estimate
 from hardscape.ising.exact import from_limbs
+from hardscape.ising.generators import lattice
 from hardscape.ising.methods.cuts import cuts, search
 from hardscape.ising.methods.cuts.graph import Clusters, EdgeForm
 from hardscape.ising.methods.cuts.relaxation import Known, Most, Relaxation
@@ -37,21 +38,6 @@ def model_of(kind, n, seed, density=0.35, fields=True):
     couplings = np.triu(np.where(rng.random((n, n)) < density, drawn, 0.0), 1)
     h = rng.choice(COEFFICIENTS[kind], n) * (rng.random(n) < 0.5) if fields else np.zeros(n)
     return Ising(h, couplings, 0.5)
-
-
-def lattice(rows, columns, periodic, seed, kind="signs"):
-    """A square lattice without fields."""
-    rng = np.random.default_rng(seed)
-    number = np.arange(rows * columns).reshape(rows, columns)
-    couplings = {}
-    for axis in (0, 1):
-        last = number.shape[axis] - (not periodic)
-        here = np.take(number, range(last), axis)
-        there = np.take(number, range(1, last + 1), axis, mode="wrap")
-        for i, j in zip(here.flat, there.flat, strict=True):
-            value = rng.choice([-1.0, 1.0]) if kind == "signs" else rng.normal()
-            couplings[int(i), int(j)] = float(value)
-    return Ising(np.zeros(number.size), couplings)
 
 
 def by_cuts(model, num_states=None, **options):
@@ -133,9 +119,9 @@ def test_a_cutoff(cutoff):
 
 
 @pytest.mark.parametrize("kind", ["signs", "gauss"])
-@pytest.mark.parametrize("shape", [(6, 9, True), (9, 10, False)])
-def test_the_states_of_the_frontier_on_lattices(kind, shape):
-    model = lattice(*shape, seed=3, kind=kind)
+@pytest.mark.parametrize(("shape", "periodic"), [((6, 9), True), ((9, 10), False)])
+def test_the_states_of_the_frontier_on_lattices(kind, shape, periodic):
+    model = lattice(shape, periodic, kind, 3)
     for count in (1, 40):
         other = hardscape.spectrum(model, count, method="frontier", **CPU)
         assert_same(by_cuts(model, count), other)
@@ -145,7 +131,7 @@ def test_a_lattice_beyond_tables(monkeypatch):
     # Tables of what is left, and no lists.
     monkeypatch.setattr(search, "_FIRST_WORK", 0)
     monkeypatch.setattr(search, "_LISTS", ())
-    model = lattice(24, 24, False, seed=1)
+    model = lattice((24, 24), False, "signs", 1)
     found = hardscape.spectrum(model, 20, **CPU)
     assert found.method == "cuts"
     assert found.certified
@@ -236,26 +222,22 @@ def test_the_lowest_states_are_listed_for_any_multipliers(kind, fields):
 
 @pytest.mark.parametrize("seed", [1, 11])
 def test_a_lattice_in_three_dimensions_is_proven_by_lists(seed):
-    place, rng = np.arange(125).reshape(5, 5, 5), np.random.default_rng(seed)
-    couplings = np.zeros((125, 125))
-    for axis in range(3):
-        couplings[place, np.roll(place, -1, axis)] = rng.choice([-1.0, 1.0], (5, 5, 5))
-    model = Ising(np.zeros(125), np.triu(couplings + couplings.T, 1))
+    model = lattice((5, 5, 5), True, "signs", seed)
     found = hardscape.spectrum(model, 1, **CPU)
     assert found.method == "cuts"
     assert found.certified
     assert found.energies[0] == model.energy(found.states[0])
     assert found.energies[0] <= hardscape.ising.search(model, 1, **CPU).energies[0]
     # Of a whole turn about an axis the lowest energy is the same, by other codes.
-    turned = place.transpose(2, 0, 1).ravel()
-    matrix = (couplings + couplings.T)[np.ix_(turned, turned)]
+    turned = np.arange(125).reshape(5, 5, 5).transpose(2, 0, 1).ravel()
+    matrix = (model.J + model.J.T)[np.ix_(turned, turned)]
     again = by_cuts(Ising(np.zeros(125), np.triu(matrix, 1)), 1)
     assert again.certified
     assert again.energies[0] == found.energies[0]
 
 
 def test_stopped_with_a_bound():
-    model = lattice(40, 40, True, seed=2)
+    model = lattice((40, 40), True, "signs", 2)
     found = by_cuts(model, 1, time_limit=0.6)
     assert found.num_states == 1
     assert found.lower_bound <= found.energies[0]
@@ -264,7 +246,7 @@ def test_stopped_with_a_bound():
 
 
 def test_known_states_and_checkpoints(tmp_path):
-    model = lattice(9, 9, True, seed=4)
+    model = lattice((9, 9), True, "signs", 4)
     once = by_cuts(model, 5)
     known = hardscape.ising.search(model, 3, **CPU).states
     ledger = tmp_path / "cuts.job"
@@ -274,8 +256,8 @@ def test_known_states_and_checkpoints(tmp_path):
 
 
 def test_chosen_where_tables_are_wide_and_refused_without_a_solver(monkeypatch):
-    assert hardscape.spectrum(lattice(6, 6, True, 1), 1, **CPU).method == "frontier"
-    wide = lattice(18, 18, True, 1)
+    assert hardscape.spectrum(lattice((6, 6), True, "signs", 1), 1, **CPU).method == "frontier"
+    wide = lattice((18, 18), True, "signs", 1)
     assert hardscape.spectrum(wide, 1, **CPU).method == "cuts"
     assert estimate(wide, 1, device="cpu", threads=1, seed=1).seconds < 60
     with pytest.raises(InputError):
@@ -286,11 +268,7 @@ def test_chosen_where_tables_are_wide_and_refused_without_a_solver(monkeypatch):
 
 
 def test_one_state_of_real_couplings_is_left_to_cuts_and_is_that_of_the_tables():
-    place, rng = np.arange(64).reshape(4, 4, 4), np.random.default_rng(3)
-    couplings = np.zeros((64, 64))
-    for axis in range(3):
-        couplings[place, np.roll(place, -1, axis)] = rng.normal(size=(4, 4, 4))
-    model = Ising(np.zeros(64), np.triu(couplings + couplings.T))
+    model = lattice((4, 4, 4), True, "gauss", 3)
     mine, tables = (
         hardscape.spectrum(model, 1, method=method, device="cpu", threads=1)
         for method in ("auto", "frontier")
@@ -310,29 +288,25 @@ def test_short_loops_are_triangles_and_squares():
 
 def test_one_state_of_a_lattice_is_found_without_taking_spins_out():
     # What is left of spins that are taken out has no flips, where the state after the lowest must be told.
-    place, rng = np.arange(64).reshape(4, 4, 4), np.random.default_rng(5)
-    couplings = np.zeros((64, 64))
-    for axis in range(3):
-        couplings[place, np.roll(place, -1, axis)] = rng.normal(size=(4, 4, 4))
-    terms = Ising(np.zeros(64), np.triu(couplings + couplings.T)).exact
+    terms = lattice((4, 4, 4), True, "gauss", 5).exact
     assert cuts.Cuts().outright(Wanted(terms, 2, None))
     assert not cuts.Cuts().outright(Wanted(terms, 1001, None))
 
 
 @pytest.mark.parametrize("kind", ["signs", "gauss"])
 def test_some_states_of_a_lattice_are_left_to_cuts_and_are_those_of_the_tables(kind):
-    model = lattice(10, 9, True, 7, kind=kind)
+    model = lattice((10, 9), True, kind, 7)
     mine = hardscape.spectrum(model, 40, **CPU)
     assert mine.method == "cuts"
     assert_same(mine, hardscape.spectrum(model, 40, method="frontier", **CPU))
     # Many states, narrow lattices, and spins with fields are left to tables.
     fields = Ising(np.arange(90) % 3 - 1.0, model.J)
-    for other, count in ((model, 1000), (lattice(4, 30, False, 7, kind=kind), 40), (fields, 40)):
+    for other, count in ((model, 1000), (lattice((4, 30), False, kind, 7), 40), (fields, 40)):
         assert hardscape.spectrum(other, count, **CPU).method == "frontier"
 
 
 def test_what_relaxations_prove_is_told_as_they_go():
-    model = lattice(14, 14, True, 5, kind="gauss")
+    model = lattice((14, 14), True, "gauss", 5)
     told, stop = [], np.zeros(1, dtype=np.uint8)
     work = cuts.CutWork(Wanted(model.exact, 2, None), 1)
     context = Context(Cpu(), None, stop, told=told.append)
@@ -351,7 +325,7 @@ def test_annealing_beside_the_proof(monkeypatch):
     monkeypatch.setattr(search, "_WIDE_SPINS", 1)
     monkeypatch.setattr(search, "_WIDE_COUPLINGS", 1)
     monkeypatch.setattr(search, "_PROOF_SECONDS", 1e9)
-    model = lattice(12, 12, True, 1)
+    model = lattice((12, 12), True, "signs", 1)
     options = RunOptions.checked(**CPU)
     work = cuts.Cuts().work(Wanted(model.exact, 2, None), options)
     stop = np.zeros(1, dtype=np.uint8)
