@@ -17,7 +17,6 @@ from hardscape import native
 from hardscape.arguments import integer
 from hardscape.errors import InputError
 from hardscape.formats import Formats
-from hardscape.maxsat.evaluation import Evaluation, Truths
 from hardscape.maxsat.intake import (
     MAX_VARIABLES,
     MAX_WEIGHT,
@@ -32,6 +31,7 @@ from hardscape.maxsat.intake import (
 from hardscape.maxsat.modelling.constraints import Clauses
 from hardscape.maxsat.modelling.cpsat import clauses_of_cpsat, cpsat_of
 from hardscape.maxsat.modelling.pysat import clauses_of_pysat, pysat_of
+from hardscape.maxsat.truth.evaluation import Evaluation, Truths
 
 #: Literals from which on an evaluation takes long enough that time is kept back for the last one.
 LARGE = 300_000

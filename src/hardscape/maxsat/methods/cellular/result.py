@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.engine import Partial
-from hardscape.maxsat.evaluation import Evaluation
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.methods.cellular.run import best_individual, unpack_individual
+from hardscape.maxsat.truth.evaluation import Evaluation
 from hardscape.plain import Plain
 
 

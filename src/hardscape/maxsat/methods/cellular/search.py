@@ -25,7 +25,6 @@ from hardscape.engine.cluster.parts import whole_of
 from hardscape.engine.ledger import kept_shards
 from hardscape.errors import InputError, Interrupted
 from hardscape.interrupts import interruptible
-from hardscape.maxsat.evaluation import Evaluation
 from hardscape.maxsat.formula import LARGE, Formula, checked_formula
 from hardscape.maxsat.intake import MAX_WEIGHT
 from hardscape.maxsat.methods.cellular.generation import CellularKernel
@@ -35,6 +34,7 @@ from hardscape.maxsat.methods.cellular.run import Offer, best_individual, unpack
 from hardscape.maxsat.methods.cellular.runs import CellularRuns
 from hardscape.maxsat.methods.islands.tables import fits
 from hardscape.maxsat.result import MOST_COST, Improvement, told
+from hardscape.maxsat.truth.evaluation import Evaluation
 
 #: Runs that share the launches of a GPU.
 _TOGETHER = 64

@@ -1,0 +1,1 @@
+"""Whether clauses hold under assignments."""
