@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 import hardscape
+from hardscape import native
+from hardscape.engine import Context, Cpu, Shard
 from hardscape.errors import BudgetError, InputError
-from hardscape.ising import Ising, estimate
+from hardscape.ising import Ising, estimate, generators
+from hardscape.ising.methods.exhaustive.blocks import Wanted
 from hardscape.ising.methods.frontier import elimination, lowest
 from hardscape.ising.methods.frontier.form import BitForm
 from hardscape.ising.result import from_codes, to_codes
@@ -223,6 +226,37 @@ def test_tables_of_half_a_word_give_the_states_of_whole_words(monkeypatch):
             long = [by_frontier(model, count, threads=1) for count in (1, 9, 500)]
         for mine, other in zip(short, long, strict=True):
             assert_same(mine, other)
+
+
+class Alive:
+    """Tables that are counted while they are there."""
+
+    now = most = 0
+
+    def __init__(self, *form):
+        self.tables = native.vector.ising.frontier_tables(*form)
+        Alive.now += 1
+        Alive.most = max(Alive.most, Alive.now)
+
+    def __del__(self):
+        Alive.now -= 1
+
+    def __getattr__(self, name):
+        return getattr(self.tables, name)
+
+
+@pytest.mark.parametrize(("most", "sets"), [(2.0**27, 1), (2.0**9, 2)])
+def test_no_more_sets_of_tables_than_are_planned(most, sets, monkeypatch):
+    model = generators.lattice((8, 8), True, "signs", 1)
+    plan = elimination.elimination(model.exact, most)
+    work = lowest.FrontierStatesWork(Wanted(model.exact, 60, None), plan)
+    assert (plan.slices == 1) == (sets == 1)
+    assert plan.sets == sets
+    Alive.now = Alive.most = 0
+    context = Context(Cpu(), None, np.zeros(1, dtype=np.uint8), seconds=1e9)
+    found = work.with_tables(Alive, Shard(0, 0, min(4, plan.slices)), context)
+    assert found.complete
+    assert Alive.most == sets
 
 
 def test_fewer_slices_where_there_is_memory(monkeypatch):

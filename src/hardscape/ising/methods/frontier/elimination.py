@@ -79,9 +79,14 @@ class Elimination:
         """Of all slices on one core, roughly, with values of so many bits."""
         return self.slices * (self.entries * _SECONDS[size] + 1e-6 * len(self.order))
 
+    @property
+    def sets(self) -> int:
+        """Sets of tables at once, at most: small ones stay for the next slice while ties have others."""
+        return 2 if self.slices > 1 and self.entries <= _ENTRIES else 1
+
     def memory_bytes(self, size: int) -> int:
         """Of the tables of one slice: what is chosen, and the least values still needed."""
-        return int(size / 8 * (self.entries + 4 * 2.0**self.width))
+        return int(self.sets * size / 8 * (self.entries + 4 * 2.0**self.width))
 
 
 @lru_cache(maxsize=8)

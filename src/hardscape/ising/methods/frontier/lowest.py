@@ -310,6 +310,7 @@ class FrontierStatesWork(LowestWork):
         self, make: TablesMaker, shard: Shard, context: Context, scarce: bool = False
     ) -> ShardResult:
         """The same with tables of this make, of which there is room for one set if it is `scarce`."""
+        scarce = scarce or self.plan.sets == 1
         found, wanted, n = self.nothing(), self.asked, self.asked.terms.num_spins
         free = self.form.fixed(dict.fromkeys(self.plan.sliced, 0))
         listing = Listing(free, self.plan.order, self.form.bits, self.form.step, make, scarce)
