@@ -24,7 +24,10 @@ def half_of_all_pairs(n: int) -> Ising:
     [(half_of_all_pairs(56), "tree"), (dense_gaussian(46, seed=3), "exhaustive")],
     ids=["tree", "exhaustive"],
 )
-def test_bounds_enclose_the_ground_energy_and_close(model: Ising, method: str) -> None:
+def test_bounds_enclose_the_ground_energy_and_close(
+    model: Ising, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hardscape.engine.run._BOUNDED_AT", 0.0)
     events: list[ProgressEvent] = []
     found = spectrum(
         model,
