@@ -13,8 +13,18 @@ from hardscape.engine.signals import SignalName
 from hardscape.engine.work import Answer, Partial
 from hardscape.errors import BudgetError, Interrupted
 
-#: Why a run ended before its last shard; empty when it did not.
 Stopped = Literal["", "finished", "time_limit"] | SignalName
+"""Why a run ended before its last shard; empty when it did not.
+
+Examples
+--------
+>>> import numpy as np
+>>> from hardscape.engine import RunOptions, Stopped, solve
+>>> from hardscape.permanents.methods.glynn.glynn import CpuGlynnWork
+>>> why: Stopped = solve(CpuGlynnWork(np.ones((8, 8))), RunOptions.checked(device="cpu")).stopped
+>>> why
+''
+"""
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,20 @@ from hardscape.errors import InputError
 #: What a work computes.
 Answer = TypeVar("Answer")
 
-#: A partial answer: plain named arrays, no object dtype, so that a ledger stores it without pickle.
 Partial = Mapping[str, NDArray[Any]]
+"""A partial answer: plain named arrays, no object dtype, so that a ledger stores it without pickle.
+
+Examples
+--------
+>>> import numpy as np
+>>> from hardscape.engine import Cpu, Context, Partial
+>>> from hardscape.permanents.methods.glynn.glynn import CpuGlynnWork
+>>> work = CpuGlynnWork(np.ones((8, 8)))
+>>> context = Context(Cpu(), None, np.zeros(1, dtype=np.uint8))
+>>> part: Partial = work.run(work.shards()[0], context).partial
+>>> all(array.dtype != object for array in part.values())
+True
+"""
 
 
 @dataclass(frozen=True, slots=True)
