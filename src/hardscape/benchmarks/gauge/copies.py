@@ -7,9 +7,7 @@ copy of any method has. Shares in equal time are expectations over all choices o
 
 from __future__ import annotations
 
-import multiprocessing
 import time
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,7 @@ import numpy as np
 from cyclopts import App
 from numpy.typing import NDArray
 
+from hardscape.benchmarks.cores import on_cores
 from hardscape.benchmarks.tables import Table
 from hardscape.gauge import fix, generate
 
@@ -146,7 +145,7 @@ def main(
     annealing_sweeps
         Other numbers of heatbath sweeps that are tried as well.
     processes
-        One thread each, on "cpu".
+        On "cpu", on a core each.
     device
         "cpu", where seconds are those of the processor, or a GPU.
     name
@@ -170,13 +169,9 @@ def main(
         device=device,
     )
     seeds = range(1, configurations + 1)
-    if device == "cpu":
-        begin = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(processes, begin) as pool:
-            results = list(pool.map(work, seeds))
-    else:
+    if device != "cpu":
         work(0)  # kernels are compiled
-        results = list(map(work, seeds))
+    results = list(on_cores(work, seeds, processes if device == "cpu" else 1))
     rows = {method: [one[i] for one in results] for i, method in enumerate(methods)}
     where = f"{extent}^4, beta {beta}, {configurations} x {copies}"
     for method, numbers in compared(rows).items():

@@ -8,9 +8,7 @@ propagators of the first ones enhanced at low momentum, and those of larger mome
 
 from __future__ import annotations
 
-import multiprocessing
 import tempfile
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +17,7 @@ import numpy as np
 from cyclopts import App
 from numpy.typing import NDArray
 
+from hardscape.benchmarks.cores import on_cores
 from hardscape.benchmarks.gauge.fixing import in_a_random_gauge
 from hardscape.benchmarks.tables import Table
 from hardscape.gauge import (
@@ -75,14 +74,12 @@ def main(
     configurations, copies
         Independent configurations, and copies of each.
     processes
-        One thread each.
+        On a core each.
     """
     columns = ["lattice", "what", "least eigenvalue", "largest", "ratio", "error"]
     table = Table.begun("gauge-horizon", columns)
     work = partial(measured, extent=extent, beta=beta, copies=copies)
-    begin = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(processes, begin) as pool:
-        found = np.array(list(pool.map(work, range(1, configurations + 1))))
+    found = np.array(list(on_cores(work, range(1, configurations + 1), processes)))
     every = np.arange(configurations)
     near, far = (found[every, pick(found[:, :, 0], axis=1)] for pick in (np.argmin, np.argmax))
     for i, what in enumerate(_NAMES):
