@@ -1,8 +1,10 @@
 """The timeslices of one rank on a GPU of its own.
 
-What the ranks tell each other of them goes from GPU to GPU where GPUs are within reach, see `Reach`, or the MPI
-library says that it takes such memory, and else through pinned memory of the hosts. Slices at the sides move
-first and are on their way while the GPU moves the others.
+Where the GPUs of all ranks may count in each other's memory, see `Reach`, they sweep side by side as those of
+one process do, see gpus.py, any number of sweeps between two meetings. Else what the ranks tell each other of
+their sides after a colour goes from GPU to GPU where GPUs are within reach, or the MPI library says that it
+takes such memory, and through pinned memory of the hosts where neither is so. Slices at the sides move first
+then and are on their way while the GPU moves the others.
 """
 
 from __future__ import annotations
@@ -20,8 +22,9 @@ from hardscape.engine import CudaDevice, cuda_device
 from hardscape.errors import needed
 from hardscape.gauge.chain.cuda import ChainWindow
 from hardscape.gauge.domains.chain import ChainSlab
+from hardscape.gauge.domains.gpus import windows
 from hardscape.gauge.domains.messages import Swap, takes_gpu_memory
-from hardscape.gauge.domains.reach import Reach
+from hardscape.gauge.domains.reach import Beside, Reach
 from hardscape.gauge.lattice.cuda import CudaLattices, summed
 from hardscape.gauge.lattice.lattices import Sweep, Turn
 from hardscape.gauge.lattice.schedule import Window
@@ -44,6 +47,7 @@ class CudaSlab(ChainSlab):
         self._pinned: dict[tuple[Any, ...], Any] = {}
         self._reach: Reach | None = None
         self._beside: dict[int, tuple[int, int] | None] = {}
+        self._written: dict[int, tuple[Beside, Beside]] = {}
 
     @contextmanager
     def _gpu(self) -> Iterator[CudaDevice]:
@@ -58,15 +62,21 @@ class CudaSlab(ChainSlab):
     def open(self, key: int, single: bool) -> None:
         """See `Slab.open`."""
         with self._gpu() as device:
-            self._lattices[key] = CudaLattices(
-                device, self._links, self._options, single, 1, window=self._window()
-            )
-            self._reach = self._reach or Reach(self.time)
-            self._beside[key] = self._reach.beside(self._lattices[key].transformations)
+            reach = self._reach = self._reach or Reach(self.time)
+            counts = reach.counts(self._ordinal)
+            _, cut = windows(self.time.cut.slices, self.time.cut.parts)
+            window = cut[self.time.part] if counts else self._window()
+            lattice = CudaLattices(device, self._links, self._options, single, 1, window=window)
+            self._lattices[key] = lattice
+            if counts:
+                self._written[key] = reach.windows(lattice.transformations, lattice.counters)
+            else:
+                self._beside[key] = reach.beside(lattice.transformations)
 
     def end(self) -> None:
         """See `Slab.end`."""
         self._beside.clear()
+        self._written.clear()
         if self._reach is not None:
             with self._gpu():
                 self._reach.close()
@@ -75,6 +85,31 @@ class CudaSlab(ChainSlab):
         super().end()
 
     # -- what moves g --------------------------------------------------------------------------
+
+    def sweeps(
+        self,
+        key: int,
+        method: int,
+        row: tuple[float, ...],
+        seed: int,
+        first: int,
+        count: int,
+        active: bytes,
+    ) -> None:
+        """See `Slab.sweeps`: in one launch where the GPUs sweep side by side."""
+        reach, lattice = self._reach, self._lattices[key]
+        if reach is None or key not in self._written:
+            super().sweeps(key, method, row, seed, first, count, active)
+            return
+        seeds, numbers = np.array([seed], dtype=np.uint64), np.array([first])
+        mask = self.moving(active)[None].astype(bool)
+        turns = [Turn([Sweep(method, *row)], seeds, numbers, count, mask, _NEVER)]
+        with self._gpu():
+            lattice.prepare(turns, method)
+        reach.meet()  # nothing is counted anywhere, and nobody reads what is written now
+        with self._gpu():
+            lattice.start(turns, method, *self._written[key])
+        reach.meet()  # what others write here is here
 
     def sweep(
         self, key: int, method: int, row: tuple[float, ...], seed: int, number: int, active: bytes

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from hardscape.arrays import to_device
 from hardscape.engine import Cuda, Device, cuda_device, resolve
 from hardscape.errors import DeviceError, InputError
+from hardscape.gauge.domains.reach import counts_there
 from hardscape.gauge.domains.together import Cut, Together
 from hardscape.gauge.lattice.cuda import (
     BEGINNING,
@@ -96,11 +97,8 @@ def windows(slices: int, many: int) -> tuple[list[list[int]], list[Window]]:
 def _link(here: int, there: int) -> None:
     """Let a GPU write to another's memory, and count there."""
     import cupy
-    from cuda.bindings import runtime
 
-    kind = runtime.cudaDeviceP2PAttr.cudaDevP2PAttrNativeAtomicSupported
-    _, counts = runtime.cudaDeviceGetP2PAttribute(kind, here, there)
-    if not cupy.cuda.runtime.deviceCanAccessPeer(here, there) or not counts:
+    if not counts_there(here, there):
         raise DeviceError(
             f"cuda:{here} has no access to the memory of cuda:{there} with atomic operations, as over "
             "NVLink; without it ranks of MPI, one a GPU, hold a lattice together (mpiexec)"

@@ -122,8 +122,9 @@ def domains(comm: Any, *, on_gpus: bool = False) -> Iterator[Domains | None]:
         Its ranks all call this.
     on_gpus : bool
         Whether each rank has a GPU of its own and computes there: of a host's GPUs its first rank takes
-        the first, and so on, by turns. What ranks tell each other of their sides goes from GPU to GPU within a
-        host, and else through the memory of the hosts.
+        the first, and so on, by turns. Where no two share one and all write to each other's memory, as over
+        NVLink, their kernels sweep side by side; else what ranks tell each other of their sides goes from
+        GPU to GPU within a host, or through the memory of the hosts.
 
     Yields
     ------

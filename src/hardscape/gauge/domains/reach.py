@@ -1,7 +1,9 @@
 """Transformations of the ranks beside this one, where their GPUs are within reach of this rank's.
 
 Ranks of one host open each other's memory (CUDA's handles for other processes) and write what moved at their
-sides where it is read, over NVLink or PCIe. What is left to MPI is to say that it is there.
+sides where it is read, over NVLink or PCIe. Where GPUs may also count there, kernels of all ranks sweep side by
+side as those of one process do, and what is left to MPI is to say when all are ready and when all are done.
+Else it says after each colour that what was written is there.
 """
 
 from __future__ import annotations
@@ -9,13 +11,32 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from socket import gethostname
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from hardscape.engine import CudaDevice
-from hardscape.errors import needed
+from hardscape.errors import DeviceError, needed
 from hardscape.gauge.domains.messages import Line, Swap
+
+
+class Beside(NamedTuple):
+    """What kernels write to of the windows beside: g there, and how far it is."""
+
+    transformations: Any
+    counters: Any
+
+
+def counts_there(here: int, there: int) -> bool:
+    """Whether one GPU writes to another's memory, with atomic operations: over NVLink."""
+    import cupy
+    from cuda.bindings import runtime
+
+    if here == there:
+        return True
+    kind = runtime.cudaDeviceP2PAttr.cudaDevP2PAttrNativeAtomicSupported
+    _, counts = runtime.cudaDeviceGetP2PAttribute(kind, here, there)
+    return bool(cupy.cuda.runtime.deviceCanAccessPeer(here, there) and counts)
 
 
 class Reach:
@@ -26,6 +47,42 @@ class Reach:
         self._runtime = needed("cupy", "cupy-cuda13x", "cuda", "CUDA").cuda.runtime
         self._opened: dict[bytes, int] = {}
         self._token = np.zeros(1, dtype=np.uint8)
+        self._counts: bool | None = None
+
+    def counts(self, ordinal: int) -> bool:
+        """Whether kernels of all ranks may sweep side by side: each on a GPU of its own, all of one kind."""
+        if self._counts is None:
+            known = [
+                self._runtime.getDeviceProperties(number)
+                for number in range(self._runtime.getDeviceCount())
+            ]
+            line, own = self._line, known[ordinal]
+            told = line.comm.allgather((gethostname(), own["uuid"], own["name"]))
+            parts = line.cut.parts
+            alone = len({who[:2] for who in told}) == parts and len({who[2] for who in told}) == 1
+            visible = [one["uuid"] for one in known]
+            there = [told[(line.part + step) % parts] for step in (-1, 1)]
+            near = all(
+                host == gethostname()
+                and uuid in visible
+                and counts_there(ordinal, visible.index(uuid))
+                for host, uuid, _ in there
+            )
+            within = self.beside(needed("cupy", "cupy-cuda13x", "cuda", "CUDA").zeros(1))
+            agreed = line.comm.allgather(alone and near and within is not None)
+            self._counts = all(agreed)
+        return self._counts
+
+    def windows(self, transformations: Any, counters: Any) -> tuple[Beside, Beside]:
+        """What is beside of the windows before and after, where kernels `counts`."""
+        there, done = self.beside(transformations), self.beside(counters)
+        if there is None or done is None:
+            raise DeviceError(
+                "memory of a rank's GPU is not to be opened by the others, where other memory was; "
+                "on_gpus=False holds the lattice on CPUs"
+            )
+        before, after = (Beside(_at(g), _at(count)) for g, count in zip(there, done, strict=True))
+        return before, after
 
     def beside(self, stored: Any) -> tuple[int, int] | None:
         """Addresses of the same array of the ranks before and after; None where not all ranks have them."""
@@ -83,3 +140,11 @@ class Reach:
             return ask()
         except self._runtime.CUDARuntimeError:
             return None
+
+
+def _at(address: int) -> Any:
+    """An array of one byte at an address, for kernels, which know what lies there."""
+    import cupy
+
+    memory = cupy.cuda.UnownedMemory(address, 1, None)
+    return cupy.ndarray(1, dtype=np.uint8, memptr=cupy.cuda.MemoryPointer(memory, 0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,6 +91,18 @@ def _steps(turns: Sequence[Turn], method: int) -> NDArray[np.float64]:
         for turn in turns
     ]
     return np.repeat(np.array(rows), [turn.count for turn in turns], axis=0)
+
+
+class Written(Protocol):
+    """What kernels write to of the windows beside."""
+
+    @property
+    def transformations(self) -> Any:
+        """Their g."""
+
+    @property
+    def counters(self) -> Any:
+        """How far they are."""
 
 
 class CudaLattices(Lattices):
@@ -243,9 +255,7 @@ class CudaLattices(Lattices):
         """Nothing is counted of the next launch yet."""
         self.counters.data.memset_async(0, self.counters.nbytes)
 
-    def start(
-        self, turns: Sequence[Turn], method: int, before: CudaLattices, after: CudaLattices
-    ) -> None:
+    def start(self, turns: Sequence[Turn], method: int, before: Written, after: Written) -> None:
         """Begin the sweeps that were prepared; those of a window write to the windows beside it."""
         count = sum(turn.count for turn in turns)
         self.prepared(method, count, self._numbers, self._always, before, after)()
@@ -256,8 +266,8 @@ class CudaLattices(Lattices):
         count: int,
         numbers: tuple[Any, ...],
         going: Any,
-        before: CudaLattices | None = None,
-        after: CudaLattices | None = None,
+        before: Written | None = None,
+        after: Written | None = None,
     ) -> Callable[..., None]:
         """What begins `count` sweeps, told `_told_of` them, of the copies that are `going`."""
         kernel, shared, resident = self._kernel_of(method)
