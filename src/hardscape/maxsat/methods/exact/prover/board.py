@@ -77,15 +77,16 @@ class Board:
             self.cost, self.model = cost, model
             self.tell(cost=cost, model="".join(["1" if x > 0 else "0" for x in model]))
 
-    def raised(self, by: int) -> None:
-        """Take a lower bound that is higher by so much.
+    def raise_to(self, lower: int) -> None:
+        """Take a lower bound if it is higher.
 
         What was proven of assignments better than the best one says of all others only that they cost as much.
         """
-        self.lower += by
         if self.cost is not None:
-            self.lower = min(self.lower, self.cost)
-        self.tell(lower=self.lower)
+            lower = min(lower, self.cost)
+        if lower > self.lower:
+            self.lower = lower
+            self.tell(lower=lower)
 
 
 def say(**message: Any) -> None:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import heapq
-import itertools
-from collections.abc import Callable
-
 from .board import Settled
 from .costs import Costs, Count
+from .exclusions import exclusions, pay_cliques
 from .oracle import CONFLICTS, FEW_CONFLICTS
+from .relaxation import clique_of, relaxed
 
 #: Longest core that is made smaller wish by wish, and conflicts and propagations that this takes at most.
 _LONG, _SMALLER = 300, (1000, 100_000)
 #: Conflicts for each count of a core that thorough ones are shown by.
 _EXHAUSTED = 30_000
-#: Wishes that are looked through for pairs that exclude one another, those that are so whatever the time, and
-#: pairs, each twice, up to which those that are left are counted anew.
-_MOST_PAIRED, _FEW_PAIRED, _MOST_PAIRS = 5000, 1000, 100_000
 
 
 class Cores:
@@ -37,7 +32,7 @@ class Cores:
         self._oracle.until = until
         costs, board = self._costs, self._costs.board
         if self._level is None:
-            self._exclude()
+            self._begin()
             self._level = self._next(max(costs.weight.values(), default=0) + 1)
         while not self._oracle.late():
             answer = self._oracle.ask(self._asked())
@@ -57,6 +52,18 @@ class Cores:
                 self.pay(self._smaller(core))
             costs.harden()
             board.look()
+
+    def _begin(self) -> None:
+        """Pay for what a linear program proposes, and for wishes that exclude one another."""
+        costs = self._costs
+        against = exclusions(costs)
+        for row, q in relaxed(costs, against):
+            if clique_of(costs, row, q) or len(row.literals) == 1:
+                continue
+            count = Count(costs, row.literals, q)
+            self.counts.append(count)
+            self._show(count, 1, q)
+        pay_cliques(costs, against)
 
     def _asked(self) -> list[int]:
         """The wishes of this level, heavy ones first and counts last: cores are of what is assumed first."""
@@ -85,7 +92,7 @@ class Cores:
             if wish in self._place:
                 count, i = self._place[wish]
                 self._show(count, i + 1, paid)
-        costs.board.raised(paid)
+        costs.raised(paid)
         if len(core) == 1:
             costs.add([-core[0]])
             return
@@ -125,7 +132,7 @@ class Cores:
                 break
             count.shown[i] = paid
             self._costs.add([-wish])
-            self._costs.board.raised(paid)
+            self._costs.raised(paid)
             i += 1
         self._show(count, i, paid)
 
@@ -157,88 +164,3 @@ class Cores:
             if answer and self._costs.board.cost is None:  # with few wishes, they are seldom good
                 self._costs.offer(oracle.model())
         return core
-
-    def _exclude(self) -> None:
-        """Wishes of which at most one can hold: all but one are paid for, and any one of them is wished."""
-        costs = self._costs
-        if len(costs.weight) > _MOST_PAIRED:
-            return
-        against: dict[int, set[int]] = {}
-        gained = 0
-        for wish in list(costs.weight):
-            costs.board.look()
-            if self._oracle.late() and len(costs.weight) > _FEW_PAIRED:
-                break
-            possible, implied = self._oracle.follows(wish)
-            if not possible:
-                self._oracle.confirm([wish])
-                costs.add([-wish])
-                paid = costs.weight[wish]
-                costs.gain(wish, -paid)
-                gained += paid
-                continue
-            others = costs.weight.keys() & {-literal for literal in implied}
-            if others := others - {wish}:
-                against[wish] = others
-        for wish, others in list(against.items()):
-            costs.board.look()
-            for other in others:
-                against.setdefault(other, set()).add(wish)
-        weight = {wish: costs.weight.get(wish, 0) for wish in against}
-        look = costs.board.look
-        found = max((_cliques(against, weight, sign, look) for sign in (1, -1)), key=_gained)
-        for clique, paid in found:
-            if costs.board.check:
-                for pair in itertools.combinations(clique, 2):
-                    self._oracle.confirm(pair)
-            for member in clique:
-                costs.gain(member, -paid)
-            none = costs.new()
-            costs.add([*clique, none])
-            costs.gain(-none, paid)
-            gained += paid * (len(clique) - 1)
-        if gained:
-            costs.board.raised(gained)
-
-
-def _cliques(
-    against: dict[int, set[int]], weight: dict[int, int], sign: int, look: Callable[[], object]
-) -> list[tuple[list[int], int]]:
-    """Wishes that exclude one another in pairs, and the weight of the least; of few pairs first, or of many.
-
-    Among many pairs, those that are left are not counted anew.
-    """
-    left, found = dict(weight), []
-    degree = {wish: len(others) for wish, others in against.items()}
-    lively = sum(degree.values()) <= _MOST_PAIRS
-    order = [(sign * d, wish) for wish, d in degree.items()]
-    heapq.heapify(order)
-    while order:
-        look()
-        d, wish = heapq.heappop(order)
-        if d != sign * degree[wish] or not left[wish]:
-            continue
-        clique = [wish]
-        for other in sorted(against[wish], key=lambda other: sign * degree[other]):
-            if left[other] and against[other].issuperset(clique):
-                clique.append(other)
-        if len(clique) == 1:
-            continue
-        paid = min(left[member] for member in clique)
-        found.append((clique, paid))
-        changed = {wish}
-        for member in clique:
-            left[member] -= paid
-            if lively and not left[member]:
-                for other in against[member]:
-                    degree[other] -= 1
-                changed |= against[member]
-        for other in changed:
-            if left[other]:
-                heapq.heappush(order, (sign * degree[other], other))
-    return found
-
-
-def _gained(cliques: list[tuple[list[int], int]]) -> int:
-    """What they raise the lower bound by."""
-    return sum(paid * (len(clique) - 1) for clique, paid in cliques)

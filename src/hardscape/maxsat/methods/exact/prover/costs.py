@@ -76,6 +76,8 @@ class Costs:
         self._relaxed = relaxed.relaxed
         self._eliminated: list[tuple[Any, int]] = []  # who knows their values, of variables up to
         self.weight: dict[int, int] = {}
+        self.scale = 1  # parts of a unit that weights are counted in
+        self.paid = 0  # what any better assignment costs at least, in them
         constant = 0
         for wish, weight in zip(relaxed.wishes, weights, strict=True):
             both = min(weight, self.weight.get(-wish, 0))
@@ -83,8 +85,9 @@ class Costs:
             self.gain(-wish, -both)
             self.gain(wish, weight - both)
         self._soft, self._constant = dict(self.weight), constant
+        self._kept = {abs(wish) for wish in self._soft}
         if constant:
-            self.board.raised(constant)
+            self.raised(constant)
 
     @classmethod
     def of(cls, formula: dict[str, Any], board: Board, solver: str = "g4") -> Costs:
@@ -114,9 +117,28 @@ class Costs:
             if not self.weight[wish]:
                 del self.weight[wish]
 
+    def raised(self, by: int) -> None:
+        """Take a lower bound that is higher by so many parts of a unit."""
+        self.paid += by
+        self.board.raise_to(-(-self.paid // self.scale))
+
+    def rescale(self, scale: int) -> None:
+        """Count weights in parts of a unit from now on."""
+        self.scale, self.paid = self.scale * scale, self.paid * scale
+        self.weight = {wish: scale * weight for wish, weight in self.weight.items()}
+
+    def above(self, lower: int) -> int:
+        """What a better assignment than the best one may cost above so many parts of a unit."""
+        assert self.board.cost is not None
+        return self.scale * (self.board.cost - 1) - lower
+
+    def keep(self, variables: Iterable[int]) -> None:
+        """Have these variables eliminated by nobody."""
+        self._kept.update(variables)
+
     def simplify(self) -> None:
         """Have fewer clauses, which wishes and counts cannot tell from those that were there."""
-        named = {abs(wish) for wish in self._soft}
+        named = self._kept.union(map(abs, self.weight))
         kept = [v for v in range(1, self.top + 1) if v > self.variables or v in named]
         processor = Cadical153(bootstrap_with=self.clauses)
         # Equal literals stay two: what is substituted could not be wished for.
@@ -161,8 +183,8 @@ class Costs:
         """Demand the wishes that nothing better than the best assignment can leave out."""
         if self.board.cost is None:
             return
-        gap = self.board.cost - self.board.lower
-        for wish in [wish for wish, weight in self.weight.items() if weight >= gap]:
+        left = self.above(self.paid)
+        for wish in [wish for wish, weight in self.weight.items() if weight > left]:
             self.add([wish])
             del self.weight[wish]
 

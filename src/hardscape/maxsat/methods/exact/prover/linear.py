@@ -34,7 +34,7 @@ class Linear:
         self._board.look()
         if self._board.cost is None:
             return
-        if self._oracle is None or self._board.lower > self._lower + self._gap() // 8:
+        if self._oracle is None or self._costs.paid > self._lower + self._gap() // 8:
             self._size = _CLAUSES
             if not self._begin():
                 return
@@ -70,9 +70,7 @@ class Linear:
 
     def _gap(self) -> int:
         """What a better assignment may cost above the lower bound of the constraint."""
-        assert self._board.cost is not None
-        lower = self._board.lower if self._lower < 0 else self._lower
-        return self._board.cost - 1 - lower
+        return self._costs.above(self._costs.paid if self._lower < 0 else self._lower)
 
     def _begin(self) -> bool:
         """Encode the constraint with as much precision as it may have clauses; False if nothing fits."""
@@ -84,7 +82,7 @@ class Linear:
             self._oracle = None
         self._cores.count_waiting()
         self._costs.harden()
-        self._lower = self._board.lower
+        self._lower = self._costs.paid
         weights = self._whole()
         while True:
             self._unit = 1

@@ -1,0 +1,114 @@
+"""Wishes that exclude one another: of a clique of them at most one can hold."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Callable
+
+from .costs import Costs
+
+#: Wishes that are looked through for pairs that exclude one another, those that are so whatever the time, and
+#: pairs, each twice, up to which those that are left are counted anew.
+_MOST_PAIRED, _FEW_PAIRED, _MOST_PAIRS = 5000, 1000, 100_000
+
+
+def exclusions(costs: Costs) -> dict[int, set[int]]:
+    """Which wishes each one excludes, as far as unit propagation tells; those that cannot hold are paid for."""
+    against: dict[int, set[int]] = {}
+    if len(costs.weight) > _MOST_PAIRED:
+        return against
+    oracle, gained = costs.oracle, 0
+    for wish in list(costs.weight):
+        costs.board.look()
+        if oracle.late() and len(costs.weight) > _FEW_PAIRED:
+            break
+        possible, implied = oracle.follows(wish)
+        if not possible:
+            oracle.confirm([wish])
+            costs.add([-wish])
+            paid = costs.weight[wish]
+            costs.gain(wish, -paid)
+            gained += paid
+            continue
+        others = costs.weight.keys() & {-literal for literal in implied}
+        if others := others - {wish}:
+            against[wish] = others
+    for wish, others in list(against.items()):
+        costs.board.look()
+        for other in others:
+            against.setdefault(other, set()).add(wish)
+    if gained:
+        costs.raised(gained)
+    return against
+
+
+def pay_cliques(costs: Costs, against: dict[int, set[int]]) -> None:
+    """Pay for all wishes of a clique but one; any one of them is wished."""
+    weight = {wish: costs.weight.get(wish, 0) for wish in against}
+    look = costs.board.look
+    found = max((cliques(against, weight, sign, look) for sign in (1, -1)), key=gained)
+    for clique, paid in found:
+        confirm_clique(costs, clique)
+        for member in clique:
+            costs.gain(member, -paid)
+        wish_for_one(costs, clique, paid)
+    if found:
+        costs.raised(gained(found))
+
+
+def confirm_clique(costs: Costs, clique: list[int]) -> None:
+    """Have a second solver refute each pair, if that is wanted."""
+    if costs.board.check:
+        for pair in itertools.combinations(clique, 2):
+            costs.oracle.confirm(pair)
+
+
+def wish_for_one(costs: Costs, clique: list[int], weight: int) -> None:
+    """Wish that some member of a clique holds."""
+    none = costs.new()
+    costs.add([*clique, none])
+    costs.gain(-none, weight)
+
+
+def cliques(
+    against: dict[int, set[int]], weight: dict[int, int], sign: int, look: Callable[[], object]
+) -> list[tuple[list[int], int]]:
+    """Wishes that exclude one another in pairs, and the weight of the least; of few pairs first, or of many.
+
+    Among many pairs, those that are left are not counted anew.
+    """
+    left, found = dict(weight), []
+    degree = {wish: len(others) for wish, others in against.items()}
+    lively = sum(degree.values()) <= _MOST_PAIRS
+    order = [(sign * d, wish) for wish, d in degree.items()]
+    heapq.heapify(order)
+    while order:
+        look()
+        d, wish = heapq.heappop(order)
+        if d != sign * degree[wish] or not left[wish]:
+            continue
+        clique = [wish]
+        for other in sorted(against[wish], key=lambda other: sign * degree[other]):
+            if left[other] and against[other].issuperset(clique):
+                clique.append(other)
+        if len(clique) == 1:
+            continue
+        paid = min(left[member] for member in clique)
+        found.append((clique, paid))
+        changed = {wish}
+        for member in clique:
+            left[member] -= paid
+            if lively and not left[member]:
+                for other in against[member]:
+                    degree[other] -= 1
+                changed |= against[member]
+        for other in changed:
+            if left[other]:
+                heapq.heappush(order, (sign * degree[other], other))
+    return found
+
+
+def gained(found: list[tuple[list[int], int]]) -> int:
+    """What cliques raise the lower bound by."""
+    return sum(paid * (len(clique) - 1) for clique, paid in found)

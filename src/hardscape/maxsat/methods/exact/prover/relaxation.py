@@ -1,0 +1,214 @@
+"""A linear program, whose multipliers are cores that are paid for all at once.
+
+Every clause, and every clique of literals that exclude one another, is a row: of its literals at least k hold.
+With values between 0 and 1 for the variables, the least cost under the rows is that of a linear program, and
+its dual gives each row a multiplier q. With s = sum [l] - k >= 0, the slack of a row of literals l,
+
+    cost = cost + sum of q (k + s - sum [l]) = lower + sum of |c_v| [v is not as wished] + sum of q s
+
+for any q at all, and where q >= 0 nothing on the right is negative. So floating point numbers only propose q;
+they are rounded to whole numbers, of which the right side is made exactly. It is what cores, one by one, end
+with, too: a lower bound, wishes, and counts (s is the number of literals beyond one that hold; in a clique, of
+k + 1 literals of which at most one is denied, whether all hold).
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+from .board import Board
+from .costs import Costs
+from .exclusions import confirm_clique, wish_for_one
+
+#: Parts of a unit of weight that multipliers are rounded to (halves, thirds, quarters, and fifths are whole),
+#: as long as weights stay below a number of bits.
+_PARTS, _BITS = 60, 50
+#: Most literals of the rows, and most pairs that cliques are made of.
+_MOST_LITERALS, _MOST_PAIRS = 2_000_000, 300_000
+#: Processor time that the program may take, at least and for each literal.
+_SECONDS, _EACH = 0.05, 2e-6
+#: Share of the best cost that the bound must reach: where it lies deeper, cores one by one come as far.
+_WORTH = 0.5
+#: Largest cost of a variable that the solver is told, whose tolerances are absolute.
+_LARGEST = 1000.0
+
+
+class Row(NamedTuple):
+    """Of these literals at least so many hold."""
+
+    literals: list[int]
+    least: int
+
+
+def rows_of(clauses: Iterable[Sequence[int]], against: dict[int, set[int]]) -> list[Row]:
+    """Clauses, and cliques of the pairs of literals that clauses or `against` exclude."""
+    rows, pairs = [], {x: set(others) for x, others in against.items()}
+    for clause in clauses:
+        literals = list(dict.fromkeys(clause))
+        if not literals or len(set(map(abs, literals))) < len(literals):
+            continue  # says nothing that the solver does not know
+        if len(literals) != 2:
+            rows.append(Row(literals, 1))
+            continue
+        a, b = literals
+        pairs.setdefault(-a, set()).add(-b)
+        pairs.setdefault(-b, set()).add(-a)
+    return rows + [Row([-x for x in clique], len(clique) - 1) for clique in _cover(pairs)]
+
+
+def _cover(pairs: dict[int, set[int]]) -> list[list[int]]:
+    """Cliques that hold every pair, as large as they are found; the pairs themselves where they are many."""
+    found: list[list[int]] = []
+    merges = sum(map(len, pairs.values())) <= 2 * _MOST_PAIRS
+    left = {x: set(others) for x, others in pairs.items()}
+    for first in sorted(pairs, key=lambda x: -len(pairs[x])):
+        while left[first]:
+            second = max(left[first], key=lambda x: len(left[x]))
+            clique, near = [first, second], pairs[first] & pairs[second] if merges else set()
+            while near:
+                clique.append(max(near, key=lambda x: len(left[x])))
+                near = near & pairs[clique[-1]]
+            for x in clique:
+                left[x].difference_update(clique)
+            found.append(clique)
+    return found
+
+
+class Relaxation:
+    """The rows of some clauses, and multipliers of them that a linear program proposes."""
+
+    def __init__(self, costs: Costs, against: dict[int, set[int]]) -> None:
+        self.rows = rows_of(costs.clauses, against)
+        self.scale = _PARTS if max(costs.weight.values(), default=0) < 1 << _BITS else 1
+        self._costs = costs
+        self.multipliers: list[int] = []
+
+    def solve(self, seconds: float) -> bool:
+        """Propose multipliers, in so much processor time; whether that was enough."""
+        literals = sum(len(row.literals) for row in self.rows)
+        if not self.rows or literals > _MOST_LITERALS:
+            return False
+        proposed = _dual(self.rows, self._costs, time.thread_time() + seconds)
+        self.multipliers = [max(0, round(q * self.scale)) for q in proposed]
+        return bool(self.multipliers)
+
+    def reduced(self) -> tuple[int, dict[int, int]]:
+        """What any assignment costs at least, in parts of a unit, and what else the values of variables cost.
+
+        For each variable that is what its truth costs, or where it is negative what its falsehood does: the
+        lower bound holds that already.
+        """
+        lower, value = 0, defaultdict[int, int](int)
+        for wish, weight in self._costs.weight.items():
+            if wish > 0:
+                lower += self.scale * weight
+            value[abs(wish)] -= self.scale * weight if wish > 0 else -self.scale * weight
+        for row, q in zip(self.rows, self.multipliers, strict=True):
+            if q:
+                lower += q * row.least
+                for x in row.literals:
+                    if x < 0:
+                        lower -= q
+                    value[abs(x)] += q if x < 0 else -q
+        return lower + sum(c for c in value.values() if c < 0), value
+
+    def paid(self) -> list[tuple[Row, int]]:
+        """The rows that were given something."""
+        return [(row, q) for row, q in zip(self.rows, self.multipliers, strict=True) if q]
+
+
+def installed() -> bool:
+    """Whether there is a solver of linear programs."""
+    return find_spec("highspy") is not None
+
+
+def relaxed(costs: Costs, against: dict[int, set[int]]) -> list[tuple[Row, int]]:
+    """Pay for rows as a linear program proposes it, where that is worth it.
+
+    What is left to do is to count the slack of each row that was given something; these are returned.
+    """
+    board = costs.board
+    if not costs.weight or not installed():
+        return []
+    relaxation = Relaxation(costs, against)
+    seconds = _SECONDS + _EACH * sum(map(len, costs.clauses))
+    if not relaxation.solve(seconds):
+        return []
+    lower, value = relaxation.reduced()
+    scale = relaxation.scale
+    enough = board.cost is None or lower + scale * board.lower >= scale * board.cost * _WORTH
+    if lower <= 0 or not enough:
+        return []
+    costs.rescale(scale)
+    costs.weight.clear()
+    for v, c in value.items():
+        costs.gain(-v if c > 0 else v, abs(c))
+    costs.raised(lower)
+    paid = relaxation.paid()
+    costs.keep(abs(x) for row, _ in paid for x in row.literals)
+    return paid
+
+
+def clique_of(costs: Costs, row: Row, weight: int) -> bool:
+    """Wish that some member of a clique holds; whether the row is one."""
+    if row.least == 1:
+        return False
+    clique = [-x for x in row.literals]
+    confirm_clique(costs, clique)
+    wish_for_one(costs, clique, weight)
+    return True
+
+
+def _dual(rows: list[Row], costs: Costs, until: float) -> list[float]:
+    """What the dual program gives each row; nothing where it is not solved by then."""
+    import numpy as np
+
+    highspy: Any = import_module("highspy")  # takes 12 ms
+
+    unit = max(costs.weight.values()) / _LARGEST
+    objective = np.zeros(costs.top)
+    for wish, weight in costs.weight.items():
+        objective[abs(wish) - 1] += (-weight if wish > 0 else weight) / unit
+    sizes = [len(row.literals) for row in rows]
+    literals = np.array([x for row in rows for x in row.literals])
+    negated = np.add.reduceat(literals < 0, np.cumsum([0, *sizes[:-1]]))
+    least = np.array([row.least for row in rows]) - negated
+    none = np.empty(0, dtype=np.int32)
+    highs = highspy._Highs()  # what Highs wraps; Highs itself prints
+    for name, value in {"output_flag": False, "threads": 1, "solver": "simplex"}.items():
+        highs.setOptionValue(name, value)
+    n = costs.top
+    highs.addCols(
+        n, objective, np.zeros(n), np.ones(n), 0, np.zeros(n, dtype=np.int32), none, np.empty(0)
+    )
+    highs.addRows(
+        len(rows),
+        least.astype(np.float64),
+        np.full(len(rows), np.inf),
+        len(literals),
+        np.cumsum([0, *sizes[:-1]]).astype(np.int32),
+        (abs(literals) - 1).astype(np.int32),
+        np.sign(literals).astype(np.float64),
+    )
+    going = _going(costs.board, until)
+    highs.setCallback(going, None)
+    highs.startCallback(highspy.cb.HighsCallbackType.kCallbackSimplexInterrupt)
+    highs.run()
+    costs.board.look()
+    if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        return []
+    return [q * unit for q in np.array(highs.getSolution().row_dual).tolist()]
+
+
+def _going(board: Board, until: float) -> Callable[..., None]:
+    """What a solver asks from time to time, and that ends it."""
+
+    def asked(kind: Any, message: str, told: Any, answer: Any, data: Any) -> None:
+        answer.user_interrupt = board.stopped or time.thread_time() >= until
+
+    return asked

@@ -1,0 +1,185 @@
+"""Linear programs in the prover: what multipliers make of a cost is exact, whatever they are."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pysat")
+pytest.importorskip("rustsat")
+
+from pysat.solvers import Solver
+
+from hardscape.maxsat.methods.exact.prover import board as boards
+from hardscape.maxsat.methods.exact.prover import cores as lower
+from hardscape.maxsat.methods.exact.prover import costs as arithmetic
+from hardscape.maxsat.methods.exact.prover import relaxation
+from hardscape.maxsat.methods.exact.prover import turns as prover
+
+
+class Silent(boards.Board):
+    """Keeps what it would say."""
+
+    def __init__(self, **how):
+        super().__init__(**how)
+        self.said = []
+
+    def tell(self, **message):
+        self.said.append(message)
+
+
+def priced(seed, most=None):
+    """A formula of up to 9 variables, most of which have a price, with pairs that exclude one another."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(3, 10))
+    most = most or int(rng.choice([1, 5, 1000, 2**60]))
+    clauses, hard = [], []
+    for _ in range(int(rng.integers(3, 25))):
+        size = min(int(rng.choice([1, 2, 2, 2, 3, 3, 4])), n)
+        signs = rng.choice([-1, 1], size, p=[0.3, 0.7])
+        clauses.append((signs * (rng.choice(n, size, replace=False) + 1)).tolist())
+        hard.append(int(size > 1 and rng.random() < 0.8))
+    for v in range(1, n + 1):
+        if rng.random() < 0.8:
+            clauses.append([int(v * rng.choice([-1, -1, -1, 1]))])
+            hard.append(0)
+    weights = rng.integers(1, most, len(clauses), endpoint=True).tolist()
+    return {"variables": n, "clauses": clauses, "weights": weights, "hard": hard}
+
+
+def holds(clause, bits):
+    return any(bits[abs(x) - 1] == (x > 0) for x in clause)
+
+
+def costs_of_all(formula):
+    """What each assignment costs that satisfies the hard clauses."""
+    found = {}
+    parts = list(zip(formula["clauses"], formula["weights"], formula["hard"], strict=True))
+    for bits in itertools.product((0, 1), repeat=formula["variables"]):
+        if all(holds(c, bits) for c, _, h in parts if h):
+            found[bits] = sum(w for c, w, h in parts if not h and not holds(c, bits))
+    return found
+
+
+def extended(costs, bits):
+    """With what relaxes a clause: true where that does not hold."""
+    values = list(bits)
+    for v in range(len(bits) + 1, costs.top + 1):
+        values.append(int(not holds(costs._relaxed[-v], bits)))
+    return values
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_any_multipliers_leave_the_cost_as_it_was(seed):
+    rng = np.random.default_rng(seed)
+    formula = priced(seed)
+    costs = arithmetic.Costs.of(formula, Silent())
+    constant = costs.paid
+    found = relaxation.Relaxation(costs, {})
+    most = max(formula["weights"])
+    found.multipliers = [int(rng.integers(0, most, endpoint=True)) * 3 for _ in found.rows]
+    least, value = found.reduced()
+    for bits, cost in costs_of_all(formula).items():
+        true = extended(costs, bits)
+        slacks = [
+            sum(true[abs(x) - 1] == (x > 0) for x in row.literals) - row.least for row in found.rows
+        ]
+        assert min(slacks, default=0) >= 0
+        wishes = sum(abs(c) for v, c in value.items() if c and true[v - 1] == (c > 0))
+        paid = sum(q * s for q, s in zip(found.multipliers, slacks, strict=True))
+        assert found.scale * (cost - constant) == least + wishes + paid
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_cliques_hold_every_pair_and_no_other(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 12))
+    clauses = [
+        [-a, -b] for a, b in itertools.combinations(range(1, n + 1), 2) if rng.random() < 0.5
+    ]
+    rows = relaxation.rows_of(clauses, {})
+    pairs = {frozenset(pair) for row in rows for pair in itertools.combinations(row.literals, 2)}
+    assert pairs == {frozenset(clause) for clause in clauses}
+    assert all(row.least == len(row.literals) - 1 for row in rows)
+
+
+@pytest.mark.parametrize("check", [False, True])
+@pytest.mark.parametrize("seed", range(80))
+def test_optima_and_bounds_with_a_linear_program(seed, check, monkeypatch):
+    pytest.importorskip("highspy")
+    monkeypatch.setattr(relaxation, "_WORTH", 0.0)
+    formula, board = priced(1000 + seed), Silent(check=check)
+    every = costs_of_all(formula)
+    with pytest.raises(boards.Settled):
+        prover.prove(formula, board, seed % 6)
+    assert board.cost == min(every.values(), default=None)
+    bounds = [message["lower"] for message in board.said if "lower" in message]
+    assert bounds == sorted(set(bounds))
+    assert max(bounds, default=0) <= min(every.values(), default=np.inf)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_what_nothing_better_gives_up_is_demanded(seed, monkeypatch):
+    pytest.importorskip("highspy")
+    monkeypatch.setattr(relaxation, "_WORTH", 0.0)
+    formula, board = priced(2000 + seed), Silent()
+    every = costs_of_all(formula)
+    if not every:
+        return
+    costs = arithmetic.Costs.of(formula, board)
+    board.cost = sorted(every.values())[min(seed % 4, len(every) - 1)]
+    try:
+        lower.Cores(costs)._begin()
+        costs.harden()
+    except boards.Settled:
+        assert min(every.values()) == board.cost
+    assert board.lower <= min(every.values())
+    left = Solver(name="m22", bootstrap_with=costs.clauses)
+    for bits, cost in every.items():
+        if cost < board.cost:
+            assert left.solve([v if x else -v for v, x in enumerate(bits, 1)])
+
+
+def test_a_cover_is_proven_by_its_program_alone():
+    pytest.importorskip("highspy")
+    ring = [[v, v % 7 + 1] for v in range(1, 8)]  # half of each of seven: 3.5
+    formula = {
+        "variables": 7,
+        "clauses": [[-v] for v in range(1, 8)] + ring,
+        "weights": [2] * 7 + [1] * 7,
+        "hard": [0] * 7 + [1] * 7,
+    }
+    board = Silent()
+    board.cost, board.model = 8, [1, -2, 3, -4, 5, -6, 7]
+    costs = arithmetic.Costs.of(formula, board)
+    lower.Cores(costs)._begin()
+    assert board.lower == 7
+    assert costs.paid == 7 * costs.scale
+
+
+def test_a_program_that_takes_too_long_changes_nothing(monkeypatch):
+    pytest.importorskip("highspy")
+    rng = np.random.default_rng(1)
+    clauses = [(rng.choice(300, 6, replace=False) + 1).tolist() for _ in range(400)]
+    formula = {
+        "variables": 300,
+        "clauses": [[-v] for v in range(1, 301)] + clauses,
+        "weights": [1] * 700,
+        "hard": [0] * 300 + [1] * 400,
+    }
+    costs = arithmetic.Costs.of(formula, Silent())
+    before = dict(costs.weight)
+    monkeypatch.setattr(relaxation, "_SECONDS", -1.0)
+    assert relaxation.relaxed(costs, {}) == []
+    assert (costs.weight, costs.scale, costs.paid) == (before, 1, 0)
+
+
+def test_without_a_solver_of_programs_nothing_changes(monkeypatch):
+    monkeypatch.setattr(relaxation, "installed", lambda: False)
+    for seed in range(3000, 3020):
+        formula, board = priced(seed), Silent()
+        with pytest.raises(boards.Settled):
+            prover.prove(formula, board)
+        assert board.cost == min(costs_of_all(formula).values(), default=None)
