@@ -30,11 +30,10 @@ from hardscape.maxsat.methods.exact import exact, near
 from hardscape.maxsat.methods.exact.prover import board as boards
 from hardscape.maxsat.methods.exact.prover import cores as lower
 from hardscape.maxsat.methods.exact.prover import costs as arithmetic
-from hardscape.maxsat.methods.exact.prover import exclusions
+from hardscape.maxsat.methods.exact.prover import exclusions, relaxation
 from hardscape.maxsat.methods.exact.prover import linear as upper
 from hardscape.maxsat.methods.exact.prover import main as process
 from hardscape.maxsat.methods.exact.prover import oracle as oracles
-from hardscape.maxsat.methods.exact.prover import relaxation
 from hardscape.maxsat.methods.exact.prover import session as sessions
 from hardscape.maxsat.methods.exact.prover import trim as trimming
 from hardscape.maxsat.methods.exact.prover import turns as prover
