@@ -6,7 +6,7 @@ from .board import Settled
 from .costs import Costs, Count
 from .exclusions import exclusions, pay_cliques
 from .oracle import CONFLICTS, FEW_CONFLICTS
-from .relaxation import clique_of, relaxed
+from .relaxation import Row, clique_of, relaxed
 
 #: Longest core that is made smaller wish by wish, and conflicts and propagations that this takes at most.
 _LONG, _SMALLER = 300, (1000, 100_000)
@@ -55,15 +55,34 @@ class Cores:
 
     def _begin(self) -> None:
         """Pay for what a linear program proposes, and for wishes that exclude one another."""
-        costs = self._costs
-        against = exclusions(costs)
-        for row, q in relaxed(costs, against):
-            if clique_of(costs, row, q) or len(row.literals) == 1:
+        against = exclusions(self._costs)
+        self._take(relaxed(self._costs, against))
+        pay_cliques(self._costs, against)
+
+    def relax(self, seconds: float) -> bool:
+        """Pay for what a linear program of all clauses proposes, in so much time; whether it was worth it."""
+        self.count_waiting()
+        costs, before, scale = self._costs, set(self._costs.weight), self._costs.scale
+        rows = relaxed(costs, {}, seconds)
+        if not rows:
+            return False
+        for count in self.counts:
+            count.rescale(costs.scale // scale)
+        for wish in before & self._place.keys() - costs.weight.keys():
+            count, i = self._place[wish]
+            self._show(count, i + 1, count.hidden(i + 1))
+        self._take(rows)
+        self._level = self._next(max(costs.weight.values(), default=0) + 1)
+        return True
+
+    def _take(self, rows: list[tuple[Row, int]]) -> None:
+        """Count the slack of rows that were paid for."""
+        for row, q in rows:
+            if clique_of(self._costs, row, q) or len(row.literals) == 1:
                 continue
-            count = Count(costs, row.literals, q)
+            count = Count(self._costs, row.literals, q)
             self.counts.append(count)
             self._show(count, 1, q)
-        pay_cliques(costs, against)
 
     def _asked(self) -> list[int]:
         """The wishes of this level, heavy ones first and counts last: cores are of what is assumed first."""
@@ -91,7 +110,8 @@ class Cores:
             costs.gain(wish, -paid)
             if wish in self._place:
                 count, i = self._place[wish]
-                self._show(count, i + 1, paid)
+                hidden = count.hidden(i + 1)  # all of it where the wish hides it no longer
+                self._show(count, i + 1, min(paid, hidden) if wish in costs.weight else hidden)
         costs.raised(paid)
         if len(core) == 1:
             costs.add([-core[0]])
@@ -104,7 +124,7 @@ class Cores:
 
     def _show(self, count: Count, i: int, weight: int) -> None:
         """Wish that no more than i are violated."""
-        if i < count.size:
+        if i < count.size and weight > 0:
             wish = count.wish(i)
             count.shown[i] = count.shown.get(i, 0) + weight
             self._place[wish] = count, i

@@ -209,6 +209,15 @@ class Count:
             if i % BETWEEN_LOOKS == 0:
                 self._costs.board.look()
 
+    def rescale(self, scale: int) -> None:
+        """Weigh in smaller parts of a unit."""
+        self.weight *= scale
+        self.shown = {i: scale * weight for i, weight in self.shown.items()}
+
+    def hidden(self, i: int) -> int:
+        """What output i weighs that is no wish."""
+        return self.weight - self.shown.get(i, 0)
+
     def wish(self, i: int) -> int:
         """That no more than i are violated, i < size."""
         if i > self._bound:

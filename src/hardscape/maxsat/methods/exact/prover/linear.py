@@ -116,7 +116,7 @@ class Linear:
         for count in self._cores.counts:
             if count.size <= _COUNTED:
                 for i in range(1, count.size):
-                    hidden = count.weight - count.shown.get(i, 0)
+                    hidden = count.hidden(i)
                     if hidden > 0:
                         wish = count.wish(i)
                         weights[wish] = weights.get(wish, 0) + hidden

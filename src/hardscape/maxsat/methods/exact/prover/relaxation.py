@@ -30,6 +30,8 @@ from .exclusions import confirm_clique, wish_for_one
 _PARTS, _BITS = 60, 50
 #: Most literals of the rows, and most pairs that cliques are made of.
 _MOST_LITERALS, _MOST_PAIRS = 2_000_000, 300_000
+#: Literals of the rows above which an interior point is sought, and a vertex from there.
+_SIMPLEX = 20_000
 #: Processor time that the program may take, at least and for each literal.
 _SECONDS, _EACH = 0.05, 2e-6
 #: Share of the best cost that the bound must reach: where it lies deeper, cores one by one come as far.
@@ -84,7 +86,8 @@ class Relaxation:
 
     def __init__(self, costs: Costs, against: dict[int, set[int]]) -> None:
         self.rows = rows_of(costs.clauses, against)
-        self.scale = _PARTS if max(costs.weight.values(), default=0) < 1 << _BITS else 1
+        most = max(costs.weight.values(), default=0)
+        self.scale = _PARTS if costs.scale == 1 and most < 1 << _BITS else 1
         self._costs = costs
         self.multipliers: list[int] = []
 
@@ -127,7 +130,9 @@ def installed() -> bool:
     return find_spec("highspy") is not None
 
 
-def relaxed(costs: Costs, against: dict[int, set[int]]) -> list[tuple[Row, int]]:
+def relaxed(
+    costs: Costs, against: dict[int, set[int]], seconds: float | None = None
+) -> list[tuple[Row, int]]:
     """Pay for rows as a linear program proposes it, where that is worth it.
 
     What is left to do is to count the slack of each row that was given something; these are returned.
@@ -135,8 +140,9 @@ def relaxed(costs: Costs, against: dict[int, set[int]]) -> list[tuple[Row, int]]
     board = costs.board
     if not costs.weight or not installed():
         return []
+    if seconds is None:
+        seconds = _SECONDS + _EACH * sum(map(len, costs.clauses))
     relaxation = Relaxation(costs, against)
-    seconds = _SECONDS + _EACH * sum(map(len, costs.clauses))
     if not relaxation.solve(seconds):
         return []
     lower, value = relaxation.reduced()
@@ -180,7 +186,9 @@ def _dual(rows: list[Row], costs: Costs, until: float) -> list[float]:
     least = np.array([row.least for row in rows]) - negated
     none = np.empty(0, dtype=np.int32)
     highs = highspy._Highs()  # what Highs wraps; Highs itself prints
-    for name, value in {"output_flag": False, "threads": 1, "solver": "simplex"}.items():
+    solver = "ipm" if len(literals) > _SIMPLEX else "simplex"
+    options = {"output_flag": False, "threads": 1, "solver": solver, "presolve": "off"}
+    for name, value in options.items():
         highs.setOptionValue(name, value)
     n = costs.top
     highs.addCols(
@@ -198,6 +206,7 @@ def _dual(rows: list[Row], costs: Costs, until: float) -> list[float]:
     going = _going(costs.board, until)
     highs.setCallback(going, None)
     highs.startCallback(highspy.cb.HighsCallbackType.kCallbackSimplexInterrupt)
+    highs.startCallback(highspy.cb.HighsCallbackType.kCallbackIpmInterrupt)
     highs.run()
     costs.board.look()
     if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
