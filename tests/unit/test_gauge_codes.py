@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -176,6 +177,19 @@ def test_text_of_bridge(show: str, tmp_path: Path) -> None:
             formats.read(path, shape=(4, 4, 6, 4))
         formats.write(field, tmp_path / "again.txt", format="bridge")
         assert (tmp_path / "again.txt").read_bytes() == codes.bridge(field.links, ".16e")
+
+
+@pytest.mark.parametrize("kind", ["lime", "text"])
+def test_extents_in_another_order_are_noticed(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "conf"
+    data = codes.lexicographic(links(), ">d")
+    lime = codes.lime([("ildg-binary-data", data)], pad_last=False)
+    path.write_bytes(lime if kind == "lime" else codes.bridge(links()))
+    formats.read(path, shape=SHAPE)  # warnings are errors
+    for wrong in ((2, 4, 6, 4), (4, 2, 4, 6)):
+        with pytest.warns(UserWarning, match=re.escape(str(SHAPE))):
+            field = formats.read(path, shape=wrong)
+        assert field.shape == wrong
 
 
 def test_text_of_bridge_that_is_damaged(tmp_path: Path) -> None:

@@ -344,3 +344,17 @@ def best(links: Sequence[Any]) -> tuple[int, float, float]:
     winner = min(i for i in order if second[i] == second[order[0]])
     rest = [second[i] for i in order if second[i] != second[winner]]
     return winner, second[winner], max(rest, default=-1.0)
+
+
+def other_orders(links: Any) -> tuple[str, ...]:
+    """What tells that extents were given in another order than links, shape (T, Z, Y, X, ...), have them."""
+    extents = links.shape[-4::-1]
+    orders = sorted(set(itertools.permutations(extents)), key=lambda order: order != extents)
+    views = [links.reshape(*order[::-1], *links.shape[-3:]) for order in orders]
+    stated, (winner, highest, _) = sampled(links), best(views)
+    if winner == 0 or highest - stated <= STANDS_OUT:
+        return ()
+    return (
+        f"as {orders[winner]} the plaquette is {highest:.3g}, as {extents} {stated:.3g}: shape (--shape) "
+        "seems to have the extents in another order",
+    )

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from hardscape import memory
 from hardscape.files import Source
+from hardscape.gauge import layouts
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.formats.content import Content, in_precision
 from hardscape.gauge.groups import COLOURS
@@ -56,7 +57,7 @@ def read(source: Source, *, shape: Sequence[int] | None = None) -> Content:
         )
     nc = sizes[len(found)]
     links = found.view(np.complex128).reshape(*extents[::-1], len(extents), nc, nc)
-    return Content(links)
+    return Content(links, notes=layouts.other_orders(links))
 
 
 def _numbers(source: Source) -> Iterator[NDArray[np.float64]]:

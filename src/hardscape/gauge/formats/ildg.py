@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from hardscape.errors import InputError
 from hardscape.files import Source
+from hardscape.gauge import layouts
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.formats.content import (
     Checksum,
@@ -137,7 +138,9 @@ def read(source: Source, *, shape: Sequence[int] | None = None) -> Content:
     line = _XLF.search(texts.get("xlf-info", ""))
     if line is not None and "plaq" not in claims:  # as tmLQCD writes it
         claims["plaq"] = Claim.from_text(line[1], itemsize)
-    return Content(links, texts, checksum, claims.get("plaq"), claims.get("linktr"))
+    notes = () if shape is None else layouts.other_orders(links)
+    stated_plaquette, trace = claims.get("plaq"), claims.get("linktr")
+    return Content(links, texts, checksum, stated_plaquette, trace, notes=notes)
 
 
 def _kind(
