@@ -14,6 +14,7 @@ import pytest
 from hardscape import gauge
 from hardscape.engine import ProgressEvent
 from hardscape.errors import (
+    CheckpointError,
     ChecksumError,
     FormatError,
     InputError,
@@ -257,3 +258,26 @@ def test_propagators_of_files_are_those_of_fields(folder: Path, tmp_path: Path) 
     )
     with pytest.raises(InputError):
         gauge.gluon_propagator(fields, checkpoint=tmp_path / "job")
+
+
+def test_fields_in_memory_are_measured_as_files_are(folder: Path, tmp_path: Path) -> None:
+    found = fixed(folder, tmp_path, device="cpu")
+    fields = [gauge.GaugeField.from_file(x) for x in found.outputs]
+    momenta = [(1, 0, 0, 0), (0, 0, 1, 1)]
+    by_files = gauge.ghost_propagator(tmp_path / "*.lime", momenta, device="cpu")
+    for given in (fields, [found.outputs[0], *fields[1:]]):
+        by_fields = gauge.ghost_propagator(given, momenta, device="cpu")
+        assert by_fields.value.tobytes() == by_files.value.tobytes()
+    by_workers = gauge.observables(fields, loops=(2, 2), executor="processes:1")
+    alone = [gauge.observables(field, loops=(2, 2), device="cpu") for field in fields]
+    for name in ("plaquette", "link_trace", "loops"):
+        assert by_workers[name].tolist() == [one[name][0].tolist() for one in alone]
+    ledger = tmp_path / "fields.job"
+    gauge.observables(fields, checkpoint=ledger, device="cpu")
+    with pytest.raises(CheckpointError):
+        gauge.observables(fields[::-1], checkpoint=ledger, device="cpu")
+    for wrong in (5, [fields[0], 5]):
+        with pytest.raises(InputError):
+            gauge.observables(wrong, device="cpu")
+    with pytest.raises(InputError):
+        gauge.fix_ensemble(fields, "landau", device="cpu")

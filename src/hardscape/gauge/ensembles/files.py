@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from glob import glob, has_magic
 from pathlib import Path
 from string import Formatter
@@ -20,10 +20,13 @@ from hardscape.gauge.report import FileReport
 _FIELDS = ("stem", "name", "number")
 _DIGITS = re.compile(r"[0-9]+")
 
+#: Configurations as calls take them: files, patterns of files, and fields in memory.
+Configurations = GaugeField | str | Path | Iterable[GaugeField | str | Path]
+
 
 @dataclass(frozen=True)
 class Reader:
-    """How the files are read: the options of `GaugeField.from_file`."""
+    """How the files are read: the options of `GaugeField.from_file`; and fields that are no files, by name."""
 
     format: str | None = None
     ignore_checksum: bool = False
@@ -33,16 +36,31 @@ class Reader:
     byteorder: Literal["big", "little"] | None = None
     skip: int | None = None
     angles: tuple[float, ...] | None = None
+    held: Mapping[str, GaugeField] = field(default_factory=dict)
 
-    def read(self, path: str) -> tuple[GaugeField, FileReport]:
+    def read(self, path: str) -> tuple[GaugeField, FileReport | None]:
         """A configuration whose checksum, plaquette and trace are right, or are to be ignored."""
         given: dict[str, Any] = dict(vars(self))
-        ignored = given.pop("ignore_checksum")
+        ignored, held = given.pop("ignore_checksum"), given.pop("held")
+        if path in held:
+            return held[path], None
         field, report = formats.inspect(path, **given)
         wrong = "; ".join(report.contradictions())
         if wrong and not ignored:
             raise ChecksumError(path, None, f"{wrong}; ignore_checksum reads it all the same")
         return field, report
+
+
+def gathered(files: Configurations) -> tuple[tuple[str, ...], dict[str, GaugeField]]:
+    """The names of files and fields, as `listed` has them, and the fields by theirs."""
+    many = isinstance(files, Iterable) and not isinstance(files, GaugeField | str | Path)
+    given: list[Any] = [*files] if many else [files]  # type: ignore[misc]
+    held: dict[str, GaugeField] = {}
+    for i, one in enumerate(given):
+        if isinstance(one, GaugeField):
+            given[i] = f"<field {len(held)}>"
+            held[given[i]] = one.to("cpu")
+    return listed(given), held
 
 
 def listed(files: str | Path | Iterable[str | Path]) -> tuple[str, ...]:

@@ -175,6 +175,8 @@ def fix_ensemble(
     (np.True_, True)
     """
     plan = Plan.checked("fix", files, read, error_method, bin_size)
+    if plan.reader.held:
+        raise InputError("files has a field; names of files are accepted, gauge.fix takes a field")
     task = _task(gauge, dict(arguments or {}), plan.files, output, to)
     if output is not None:
         plan = replace(plan, outputs=outputs(output, plan.files))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar, Unpack
 
 from hardscape.arguments import integer
@@ -13,6 +12,7 @@ from hardscape.engine import Context, RunArguments, team
 from hardscape.engine.lanes import on_its_threads
 from hardscape.errors import InputError
 from hardscape.gauge.ensembles.averages import ErrorMethod
+from hardscape.gauge.ensembles.files import Configurations
 from hardscape.gauge.ensembles.result import Ensemble
 from hardscape.gauge.ensembles.run import Plan, run_task
 from hardscape.gauge.ensembles.work import Configuration, Task
@@ -84,7 +84,7 @@ class ObservablesTask(Task):
 @interruptible
 @on_its_threads
 def observables(
-    files: str | Path | Iterable[str | Path],
+    files: Configurations,
     *,
     loops: Sequence[int] | None = None,
     lines: Sequence[int] | None = None,
@@ -100,7 +100,7 @@ def observables(
 
     Parameters
     ----------
-    files : path, pattern, or iterable of them
+    files : path, pattern, GaugeField, or iterable of them
         ``"cfg.*"`` stands for all files that match, in the order of the numbers in their names.
     loops : (int, int), optional
         Largest R and D of Wilson loops; see :func:`wilson_loops`.

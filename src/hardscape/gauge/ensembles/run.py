@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypedDict, TypeVar, Unpack
 
 import numpy as np
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from hardscape.engine import Cpu, Outcome, Partial, RunArguments, RunOptions, solve
 from hardscape.errors import BudgetError, DeviceError, InputError, Interrupted
 from hardscape.gauge.ensembles.averages import ErrorMethod, checked_errors
-from hardscape.gauge.ensembles.files import Reader, listed
+from hardscape.gauge.ensembles.files import Configurations, Reader, gathered
 from hardscape.gauge.ensembles.result import Ensemble
 from hardscape.gauge.ensembles.work import NUMBER, EnsembleWork, Task
 
@@ -61,12 +60,12 @@ class Plan:
     def checked(
         cls,
         method: str,
-        files: str | Path | Iterable[str | Path],
+        files: Configurations,
         read: Mapping[str, Any] | None,
         error_method: ErrorMethod,
         bin_size: int,
     ) -> Plan:
-        """A plan of files that are named, or matched by patterns."""
+        """A plan of files that are named, or matched by patterns, and of fields."""
         checked_errors(error_method, bin_size)
         given = dict(read or {})
         unknown = sorted(given.keys() - ReadArguments.__annotations__.keys())
@@ -75,7 +74,8 @@ class Plan:
             raise InputError(f"read has {unknown[0]!r}; {names} are accepted")
         for name in ("shape", "angles"):
             given[name] = None if given.get(name) is None else tuple(given[name])
-        return cls(method, listed(files), Reader(**given), error_method, bin_size)
+        found, held = gathered(files)
+        return cls(method, found, Reader(**given, held=held), error_method, bin_size)
 
 
 def run_made(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -35,7 +35,7 @@ class Configuration:
         Its place among the files.
     field : GaugeField
     format : str
-        Of its file.
+        Of its file; nothing of a field that was in memory.
     seed : int
         For what is random: of the ensemble's seed and this number.
     threads : int
@@ -79,18 +79,26 @@ class EnsembleWork(Work[Partial]):
         cls, files: Sequence[str], reader: Reader, task: Task, seed: int, lanes: int
     ) -> EnsembleWork:
         """The work on files, where so many lanes share them."""
+        whole = []
         for path in files:
-            if not Path(path).is_file():
+            if path not in reader.held and not Path(path).is_file():
                 raise FormatError(path, None, "cannot be read: there is no such file")
-        whole = tuple(str(Path(path).absolute()) for path in files)
-        return cls(whole, reader, task, seed, max(1, lanes // len(whole)))
+            whole.append(path if path in reader.held else str(Path(path).absolute()))
+        return cls(tuple(whole), reader, task, seed, max(1, lanes // len(whole)))
 
     def digest(self) -> str:
-        """Digest of the files' names, sizes and times of change, the task and the seed."""
-        known = [(path, Path(path).stat()) for path in self.files]
-        told = [(path, status.st_size, status.st_mtime_ns) for path, status in known]
-        task = (self.task.name, self.task.revision, self.task, self.reader, self.seed)
+        """Digest of the files' names, sizes and times of change, of fields, the task and the seed."""
+        told = [self._identity(path) for path in self.files]
+        reader = replace(self.reader, held={})
+        task = (self.task.name, self.task.revision, self.task, reader, self.seed)
         return hashlib.sha256(repr((told, task)).encode()).hexdigest()
+
+    def _identity(self, path: str) -> tuple[Any, ...]:
+        if path in self.reader.held:
+            field = self.reader.held[path]
+            return path, field.boundary, hashlib.sha256(field.links.tobytes()).hexdigest()
+        status = Path(path).stat()
+        return path, status.st_size, status.st_mtime_ns
 
     def shards(self) -> Sequence[Shard]:
         """A configuration each."""
@@ -108,7 +116,9 @@ class EnsembleWork(Work[Partial]):
                 return ShardResult(rows, complete=False)
             field, report = self.reader.read(self.files[number])
             drawn = np.random.SeedSequence([self.seed, number]).generate_state(1, np.uint64)
-            one = Configuration(number, field, report.format, int(drawn[0]), self.threads)
+            one = Configuration(
+                number, field, report.format if report else "", int(drawn[0]), self.threads
+            )
             found = self.task.measure(one, context)
             if found is None:
                 return ShardResult(rows, complete=False)

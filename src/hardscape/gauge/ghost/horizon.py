@@ -17,9 +17,8 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar, Unpack
 
 import numpy as np
@@ -31,6 +30,7 @@ from hardscape.engine.lanes import on_its_threads
 from hardscape.errors import InputError, NotConverged, needed
 from hardscape.figures import COLORS, GREY, finish, new_figure
 from hardscape.gauge.ensembles.averages import ErrorMethod, average
+from hardscape.gauge.ensembles.files import Configurations
 from hardscape.gauge.ensembles.result import Ensemble
 from hardscape.gauge.ensembles.run import Plan, run_made
 from hardscape.gauge.ensembles.work import Configuration, Task
@@ -261,7 +261,7 @@ class _Lowest:
 @interruptible
 @on_its_threads
 def faddeev_popov_eigenvalues(
-    files: str | Path | Iterable[str | Path],
+    files: Configurations,
     count: int = 4,
     *,
     xi: float = 1.0,
@@ -277,7 +277,7 @@ def faddeev_popov_eigenvalues(
 
     Parameters
     ----------
-    files : path, pattern, or iterable of them
+    files : path, pattern, GaugeField, or iterable of them
         One configuration or several of one size; ``"*.landau.lime"`` stands for all that match.
     count : int
         Eigenvalues, beside the Nc^2 - 1 of constant fields, which vanish.
@@ -319,11 +319,9 @@ def faddeev_popov_eigenvalues(
 
     Examples
     --------
-    >>> import tempfile
     >>> from hardscape import gauge
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     gauge.GaugeField.identity((4, 4, 4, 8)).to_file(folder + "/free.nersc")
-    ...     found = gauge.faddeev_popov_eigenvalues(folder + "/free.nersc", 2)
+    >>> free = gauge.GaugeField.identity((4, 4, 4, 8))
+    >>> found = gauge.faddeev_popov_eigenvalues(free, 2)
     >>> found.value.round(6), round(found.free, 6)
     (array([0.585786, 0.585786]), 0.585786)
     """

@@ -12,10 +12,9 @@ R. Alkofer and A. Hauck, Phys. Rev. Lett. 79, 3591 (1997)). The sources are plan
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar, Unpack
 
 import numpy as np
@@ -28,6 +27,7 @@ from hardscape.engine.lanes import on_its_threads
 from hardscape.errors import InputError
 from hardscape.figures import COLORS, finish, new_figure
 from hardscape.gauge.ensembles.averages import ErrorMethod, average
+from hardscape.gauge.ensembles.files import Configurations
 from hardscape.gauge.ensembles.result import Ensemble
 from hardscape.gauge.ensembles.run import Plan, run_made
 from hardscape.gauge.ensembles.work import Configuration, Task
@@ -252,7 +252,7 @@ def chosen_momenta(
 @interruptible
 @on_its_threads
 def ghost_propagator(
-    files: str | Path | Iterable[str | Path],
+    files: Configurations,
     momenta: Sequence[Sequence[int]] | int = 8,
     *,
     xi: float = 1.0,
@@ -270,7 +270,7 @@ def ghost_propagator(
 
     Parameters
     ----------
-    files : path, pattern, or iterable of them
+    files : path, pattern, GaugeField, or iterable of them
         One configuration or several of one size; ``"*.landau.lime"`` stands for all that match.
     momenta : sequence of momenta, or int
         Momenta k, x, y, z, t; or how many of those within the cut, evenly from the smallest to the largest.
@@ -312,13 +312,10 @@ def ghost_propagator(
 
     Examples
     --------
-    >>> import tempfile
     >>> from hardscape import gauge
     >>> field = gauge.generate((4, 4, 4, 4), 6.0, seed=1, sweeps=5, device="cpu")
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     gauge.fix(field, "landau", seed=1, device="cpu").fixed().to_file(f"{folder}/landau.npz")
-    ...     found = gauge.ghost_propagator(f"{folder}/landau.npz", [(1, 0, 0, 0)], device="cpu")
-    >>> found.k.tolist()
+    >>> fixed = gauge.fix(field, "landau", seed=1, device="cpu").fixed()
+    >>> gauge.ghost_propagator(fixed, [(1, 0, 0, 0)], device="cpu").k.tolist()
     [[1, 0, 0, 0]]
     """
     plan = Plan.checked("the ghost propagator", files, read, error_method, bin_size)

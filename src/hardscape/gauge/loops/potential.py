@@ -219,6 +219,10 @@ def static_potential(
     """
     if source not in ("loops", "lines"):
         raise InputError(f"source={source!r}; 'loops' and 'lines' are accepted")
+    if not isinstance(ensemble, Ensemble):
+        raise InputError(
+            f"ensemble is a {type(ensemble).__name__}; what gauge.observables returns is accepted"
+        )
     if source not in ensemble.values:
         raise InputError(
             f"the ensemble has no {source}; gauge.observables(files, {source}=(R, D)) measures them"
