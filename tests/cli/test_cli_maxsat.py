@@ -393,7 +393,7 @@ def test_a_solver_that_nobody_waits_for_ends(late, tmp_path, capsys):
     assert main(["maxsat", str(none)]) == 20
 
 
-@pytest.mark.parametrize("wrong", [("--threads", "x"), ("--device", "tpu")])
+@pytest.mark.parametrize("wrong", [("--threads", "0"), ("--device", "tpu")])
 def test_nothing_looks_ahead_of_a_search_that_is_refused(late, wrong, monkeypatch, capsys):
     looking = set()
 
@@ -426,3 +426,15 @@ def test_few_options_do_not_delay_the_first_cost(late, capsys):
     assert costs == sorted(set(costs), reverse=True)
     assert main(["maxsat", str(late), "--seed", "three"]) == 2
     assert lines(capsys.readouterr().out, "s") == []
+
+
+@pytest.mark.parametrize("words", [("--time-limit", "soon"), ("--seed", "1.5"), ("--threads",)])
+def test_nothing_is_told_before_words_that_are_wrong(cover, capsys, words):
+    assert main(["maxsat", str(cover), *words]) == 2
+    assert capsys.readouterr().out == ""
+
+
+def test_a_stopped_search_without_solvers_names_them(large, capsys, monkeypatch):
+    monkeypatch.setattr("hardscape.maxsat.methods.installed.can_prove", lambda: False)
+    main(["maxsat", str(large), "--method", "weighting", "--time-limit", "0.1"])
+    assert any("hardscape[sat]" in line for line in lines(capsys.readouterr().out, "c"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +23,13 @@ if TYPE_CHECKING:  # a first cost is printed before they are imported
 EXIT_CODES = {"UNKNOWN": 0, "SATISFIABLE": 10, "UNSATISFIABLE": 20, "OPTIMUM FOUND": 30}
 
 #: Options with a value that neither change what is told of a formula nor how it is searched: it is read before
-#: they are understood.
-_PATIENT = {"--device", "--seed", "--threads", "--time-limit"}
+#: they are understood, but for what the values are made of.
+_PATIENT: dict[str, Callable[[str], Any]] = {
+    "--device": str,
+    "--seed": int,
+    "--threads": int,
+    "--time-limit": float,
+}
 
 #: Literals up to which a formula's first assignment takes milliseconds, and is told before all else.
 EARLY = 300_000
@@ -131,7 +136,7 @@ class Early:
         """Read it, if the words are ``maxsat FILE`` and patient options; forget what came before."""
         self.costs = self._formula = None
         named = words[0] == "maxsat" and len(words) > 1 and not words[1].startswith("-")
-        if named and len(words) % 2 == 0 and _PATIENT.issuperset(words[2::2]):
+        if named and _patient(words[2:]):
             with signals_wait():
                 tuple(FORMATS)  # are imported
             self.costs = Costs(quiet=False, ahead=True)
@@ -146,6 +151,16 @@ class Early:
         """What was read, once."""
         formula, self._formula = self._formula, None
         return None if formula is None or self.costs is None else (formula, self.costs)
+
+
+def _patient(words: Sequence[str]) -> bool:
+    """Whether words are patient options, and their values such as they take."""
+    try:
+        for option, value in zip(words[::2], words[1::2], strict=True):
+            _PATIENT[option](value)
+    except (KeyError, ValueError):
+        return False
+    return True
 
 
 early = Early()

@@ -213,7 +213,8 @@ class _Bounds:
 
 
 def _report(formula: Formula, result: MaxsatResult, output: PlotOptions) -> None:
-    from hardscape.maxsat.result import digits  # it is there by now
+    from hardscape.maxsat.methods.installed import can_prove
+    from hardscape.maxsat.result import digits  # they are there by now
 
     if output.json:
         sizes = {
@@ -235,6 +236,8 @@ def _report(formula: Formula, result: MaxsatResult, output: PlotOptions) -> None
             say(
                 f"c the cost is at least {result.lower_bound + formula.offset}: a gap of {result.gap}"
             )
+        if result.stopped and not can_prove():
+            say("c pip install 'hardscape[sat]' brings solvers for first assignments and proofs")
         say(f"s {result.status}")
         if result.cost is not None:
             say(f"v {digits(result.assignment)}")
