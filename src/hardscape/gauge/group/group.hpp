@@ -142,6 +142,27 @@ struct Group<3> {
     }
   }
 
+  // Adds the last row that goes with the others of `a`, or of its adjoint the last column: each
+  // product is one fused instruction.
+  template <bool kAdjoint, class T>
+  HS_HD static void add_last(const Matrix<3, T>& a, Matrix<3, T>& sum) {
+    for (int j = 0; j < 3; ++j) {
+      const int k = (j + 1) % 3, l = (j + 2) % 3;
+      T& re = kAdjoint ? sum.re[j][2] : sum.re[2][j];
+      T& im = kAdjoint ? sum.im[j][2] : sum.im[2][j];
+      re += a.re[0][k] * a.re[1][l];
+      re -= a.im[0][k] * a.im[1][l];
+      re -= a.re[0][l] * a.re[1][k];
+      re += a.im[0][l] * a.im[1][k];
+      const T x = kAdjoint ? -a.re[1][k] : a.re[1][k], y = kAdjoint ? -a.re[1][l] : a.re[1][l];
+      const T u = kAdjoint ? -a.im[1][k] : a.im[1][k], v = kAdjoint ? -a.im[1][l] : a.im[1][l];
+      im += a.re[0][l] * u;
+      im += a.im[0][l] * x;
+      im -= a.re[0][k] * v;
+      im -= a.im[0][k] * y;
+    }
+  }
+
   // Gram-Schmidt over the first two rows.
   template <class T>
   HS_HD static void unitarize(Matrix<3, T>& a) {
@@ -232,6 +253,16 @@ HS_HD inline Matrix<N, T> completed(const Rows<N, T>& rows) {
   }
   Group<N>::complete(a);
   return a;
+}
+
+// Of a small group the last column from the others.
+template <int N, class T>
+HS_HD inline void complete_columns(Matrix<N, T>& a) {
+  if constexpr (kRowsKept<N> < N) {
+    Matrix<N, T> b = adjoint(a);
+    Group<N>::complete(b);
+    a = adjoint(b);
+  }
 }
 
 // a b^dagger and a b of group elements a, given by rows (or all of a), and b: products by rows,

@@ -34,10 +34,11 @@ HS_HD inline Quaternion<T> operator*(const Quaternion<T>& a, const Quaternion<T>
           a.a0 * b.a3 + a.a3 * b.a0 - (a.a1 * b.a2 - a.a2 * b.a1)};
 }
 
-// Multiplies rows i and j of a by r from the left.
+// Multiplies rows i and j of a, or of its first columns, by r from the left.
 template <int N, class T>
-HS_HD inline void rotate_rows(Matrix<N, T>& a, int i, int j, const Quaternion<T>& r) {
-  for (int k = 0; k < N; ++k) {
+HS_HD inline void rotate_rows(Matrix<N, T>& a, int i, int j, const Quaternion<T>& r,
+                              int columns = N) {
+  for (int k = 0; k < columns; ++k) {
     const T x = a.re[i][k], y = a.im[i][k], u = a.re[j][k], v = a.im[j][k];
     a.re[i][k] = r.a0 * x - r.a3 * y + r.a2 * u - r.a1 * v;
     a.im[i][k] = r.a0 * y + r.a3 * x + r.a2 * v + r.a1 * u;

@@ -25,7 +25,28 @@ struct Step {
 template <int N, class T>
 class LinearLocal {
  public:
+  // Whether best() reads the matrix that hits have turned.
+  static constexpr bool kReadsBest = false;
+
   HS_HD void gather(const Matrix<N, T>& neighbour) { add(staple_, neighbour); }
+
+  // The same of a group element, or of its adjoint, of which only the rows that determine it are
+  // read.
+  template <bool kAdjoint>
+  HS_HD void gather_element(const Matrix<N, T>& a) {
+    if constexpr (N != 3) return gather(kAdjoint ? adjoint(a) : a);
+    if constexpr (N == 3) {
+      for (int i = 0; i < 2; ++i) {
+        for (int j = 0; j < 3; ++j) {
+          T& re = kAdjoint ? staple_.re[j][i] : staple_.re[i][j];
+          T& im = kAdjoint ? staple_.im[j][i] : staple_.im[i][j];
+          re += a.re[i][j];
+          im += kAdjoint ? -a.im[i][j] : a.im[i][j];
+        }
+      }
+      Group<3>::template add_last<kAdjoint>(a, staple_);
+    }
+  }
 
   HS_HD void begin(const Matrix<N, T>& g) {
     if constexpr (N > 3) {
@@ -85,6 +106,8 @@ class LinearLocal {
 template <int N, class T>
 class AbelianLocal {
  public:
+  static constexpr bool kReadsBest = true;
+
   HS_HD void gather(const Matrix<N, T>& a) {
     HS_ROLLED_IF_LARGE for (int c = 0; c < N; ++c) {
       HS_ROLLED_IF_LARGE for (int i = 0; i < N; ++i) {
@@ -96,6 +119,11 @@ class AbelianLocal {
         }
       }
     }
+  }
+
+  template <bool kAdjoint>
+  HS_HD void gather_element(const Matrix<N, T>& a) {
+    gather(kAdjoint ? adjoint(a) : a);
   }
 
   HS_HD void begin(const Matrix<N, T>&) {}
@@ -215,19 +243,21 @@ HS_HD inline void update_subgroups(Local& local, Matrix<N, T>& g, T omega, T sec
 }
 
 // The local maximum by rounds of Cabibbo-Marinari hits, then the overrelaxation of the whole
-// matrix: g + omega (g_best - g), projected.
+// matrix: g + omega (g_best - g), projected. Hits mix rows, so the columns of g_best move one by
+// one, and of a small group the last one follows from the others.
 template <int N, class T, class Local>
 HS_HD inline void update_matrix(Local& local, Matrix<N, T>& g, T omega) {
   Matrix<N, T> best = g;
   local.begin(g);
-  for (int round = 0; round < Group<N>::kRounds; ++round) {
-    for_subgroups<N>([&](int i, int j) {
-      T strength;
-      const Quaternion<T> r = local.best(best, i, j, strength);
-      local.rotate(i, j, r);
-      rotate_rows(best, i, j, r);
-    });
-  }
+  const auto hit = [&](int i, int j) {
+    T strength;
+    const Quaternion<T> r = local.best(best, i, j, strength);
+    local.rotate(i, j, r);
+    rotate_rows(best, i, j, r, Local::kReadsBest ? N : kRowsKept<N>);
+  };
+  for_subgroups<N>(hit);
+  if constexpr (Group<N>::kRounds > 1) for_subgroups<N>(hit);
+  if constexpr (!Local::kReadsBest) complete_columns(best);
   g = extrapolate(g, best, omega);
   unitarize(g);
 }

@@ -193,9 +193,14 @@ __device__ inline const Chunk* link_of(const Chunk* links, int mu, int site) {
 
 __device__ inline Chunk* copy_of(Chunk* g, int copy) { return g + copy * kCopy; }
 
-template <int Mu>
-__device__ inline Element weighed(const Element& a) {
-  return Mu == kTime && kTimeWeight != 1 ? scaled(a, Real(kTimeWeight)) : a;
+// Adds a link in the gauge of its other end, or the adjoint, with its weight.
+template <int Mu, bool kAdjoint>
+__device__ inline void gather_weighed(LocalField& local, const Element& a) {
+  if constexpr (Mu == kTime && kTimeWeight != 1) {
+    local.gather(scaled(kAdjoint ? adjoint(a) : a, Real(kTimeWeight)));
+  } else {
+    local.template gather_element<kAdjoint>(a);
+  }
 }
 
 // Links where they lie in device memory.
@@ -219,9 +224,9 @@ __device__ inline void gather(LocalField& local, const Links& links, const Chunk
     const int here = at.natural() / 2, other = (1 - color) * kHalf;
     const int next = other + at.ahead<Mu>(here), last = other + at.behind<Mu>(here);
     const Element ahead = links.template ahead<Mu>(color * kHalf + here);
-    local.gather(weighed<Mu>(group_product_adjoint(ahead, load(g, next))));
+    gather_weighed<Mu, false>(local, group_product_adjoint(ahead, load(g, next)));
     const Element behind = links.template behind<Mu>(last);
-    local.gather(weighed<Mu>(adjoint(group_product(load(g, last), behind))));
+    gather_weighed<Mu, true>(local, group_product(load(g, last), behind));
     gather<Mu + 1>(local, links, g, at, color);
   }
 }
