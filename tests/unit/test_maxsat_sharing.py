@@ -1,5 +1,9 @@
 """Prover and walker share a thread by what each of them finds."""
 
+import math
+import threading
+import time
+
 import numpy as np
 import pytest
 
@@ -70,6 +74,45 @@ def test_a_bound_that_closes_the_gap_is_a_find():
     assert shares([(None, None, 10), (None, None, 20)], first=0.4) == [0.5, 0.5]
 
 
+def limited(lower, proved, left, turns=10):
+    """Shares after turns in which neither finds more, with so many seconds of the prover and left."""
+    best = found(1000)
+    sharing = Sharing(0.5, best, 0, ends=time.monotonic() + left)
+    sharing.judge(best, best, lower, 0.01, proved)
+    seen = []
+    for _ in range(turns):
+        sharing.judge(best, best, lower, 0.01, proved)
+        seen.append(round(sharing.of(best), 3))
+    return seen
+
+
+def test_where_the_bounds_will_not_meet_the_search_has_nearly_all():
+    assert limited(lower=10, proved=1.0, left=60.0)[-1] == 0.95  # 99 s more
+    assert limited(lower=500, proved=1.0, left=60.0)[-1] == 0.5  # 1 s more
+    assert limited(lower=10, proved=1.0, left=math.inf)[-1] == 0.5
+    assert limited(lower=0, proved=0.1, left=60.0)[-1] == 0.5  # it has hardly begun
+    assert limited(lower=0, proved=9.0, left=60.0)[-1] == 0.95
+
+
+def test_half_of_it_where_it_has_come_to_its_end():
+    best = found(9)
+    sharing = Sharing(0.9, found(10), 0, ends=time.monotonic() + 60.0)
+    sharing.judge(found(10), best, 1, 1.0, 30.0)
+    for _ in range(20):
+        sharing.judge(best, best, 1, 1.0, 30.0)
+    assert sharing.of(best) == 0.5
+
+
+def test_a_bound_that_will_not_meet_the_other_one_is_no_find():
+    best = found(1000)
+    sharing = Sharing(0.5, best, 0, ends=time.monotonic() + 60.0)
+    seen = []
+    for lower in (100, 200, 300):
+        sharing.judge(best, best, lower, 0.01, 100.0)
+        seen.append(round(sharing.of(best), 3))
+    assert seen == [0.6, 0.7, 0.8]
+
+
 @pytest.mark.parametrize("best", [None, found(3, hard=1)])
 def test_the_prover_has_most_until_the_hard_clauses_hold(best):
     assert Sharing(0.8, best, 0).of(best) == 0.2
@@ -79,8 +122,9 @@ def test_the_prover_has_most_until_the_hard_clauses_hold(best):
 def test_short_limits_are_for_the_search():
     assert first_share(PARTIAL, None) == 0.2
     assert first_share(SOFT, None) == 0.5
-    assert first_share(PARTIAL, 8.0) == 0.5
-    assert first_share(PARTIAL, 5.0) == 0.8
+    assert first_share(PARTIAL, 60.0) == 0.2
+    assert first_share(PARTIAL, 16.0) == 0.5
+    assert first_share(PARTIAL, 10.0) == 0.8
     assert first_share(PARTIAL, 0.1) == first_share(SOFT, 1.0) == first_share(SOFT, 2.0) == 0.9
 
 
@@ -138,3 +182,29 @@ def test_up_to_a_short_limit_a_prover_waits_for_a_search_that_gets_on(gets_on, m
     result = solve(formula, seed=1, time_limit=1.5, threads=1, device="cpu")
     assert any("exact" in part for part in result.ran) != gets_on
     assert formula.evaluate(result.assignment)[0] == 0
+
+
+def test_other_threads_go_on_while_the_prover_asks():
+    pytest.importorskip("pysat")
+    from hardscape.maxsat.methods.exact.prover.board import Board
+    from hardscape.maxsat.methods.exact.prover.oracle import Oracle
+
+    pigeons, holes = range(9), range(8)
+    clauses = [[p * 8 + h + 1 for h in holes] for p in pigeons]
+    pairs = [(p, q) for p in pigeons for q in range(p)]
+    clauses += [[-p * 8 - h - 1, -q * 8 - h - 1] for p, q in pairs for h in holes]
+    oracle = Oracle(clauses, Board())
+    oracle._conflicts = 10**6  # it is over before
+    asked = threading.Event()
+
+    def interrupt():
+        asked.wait()
+        oracle._solver.interrupt()
+
+    other = threading.Thread(target=interrupt)
+    other.start()
+    asked.set()
+    answer = oracle._try([], math.inf)
+    other.join()
+    assert answer is None  # and not that it has no solution
+    oracle.delete()

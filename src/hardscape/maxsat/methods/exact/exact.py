@@ -84,6 +84,7 @@ class Proof(Work[Partial]):
     provers: int = 1
     check: bool = False  # whether a second solver confirms what the first refutes
     share: float = SHARE  # of the walker at first, where it takes turns with the prover
+    ends: float = math.inf  # when the time is up, by the monotonic clock
     pace: Pace | None = field(default=None, repr=False)  # of the walker before
     call: Call | None = (
         None  # where the first prover is kept for later calls, of a formula not presolved
@@ -153,7 +154,7 @@ class Proof(Work[Partial]):
 
     def sharing(self, constant: int) -> Sharing:
         """Of a thread with a walker, by a prover whose costs leave out a constant."""
-        return Sharing(self.share, self.incumbent.best, constant, self.pace)
+        return Sharing(self.share, self.incumbent.best, constant, self.pace, self.ends)
 
     def _here(self, walker: Walker, context: Context) -> ShardResult | None:
         """Prove a small formula in this process, with a walker: to start one takes longer than many proofs.
@@ -423,7 +424,7 @@ class Exact(Method):
             if len(presolved.formula.literals) <= _SHARED:
                 provers = min(_MOST_PROVERS, 1 + threads // _THREADS)
             beside = len(options.devices) - provers
-        call = None
+        call, left = None, options.deadline.left
         if isinstance(task.formula, GrownFormula) and not task.check:
             call = task.formula.call
         proof = Proof(
@@ -435,7 +436,8 @@ class Exact(Method):
             islands,
             provers,
             task.check,
-            first_share(presolved.formula, options.deadline.left),
+            first_share(presolved.formula, left),
+            math.inf if left is None else time.monotonic() + left,
             pace,
             call,
         )

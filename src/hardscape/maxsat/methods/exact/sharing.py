@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 from hardscape.maxsat.formula import Formula
@@ -15,14 +16,17 @@ from hardscape.maxsat.result import Improvement
 SHARE, _LEAST, _MOST, _STEP = 0.2, 0.2, 0.9, 0.1
 #: The share at first where no clause is hard: without hard clauses first cores are long. And seconds that the
 #: search has at least, as far as the share goes: it finds most of what it finds within them.
-_SOFT, _SEARCHED = 0.5, 4.0
+_SOFT, _SEARCHED = 0.5, 8.0
 #: Where neither finds more the share goes to so much, or to the first where that is more; and to the least
-#: where the walker has come to its end.
+#: where the walker has come to its end, unless the bounds will not meet.
 _HALF = 0.5
 #: The prover's first turn in seconds at the first share, and a turn's share of the time passed.
 _TURN, TURN_SHARE = 0.2, 0.1
 #: To close such a share of the gap is to find more, too.
 _CLOSED = 0.05
+#: Where the bounds will not meet before the limit the walker's share goes to so much, and to a half where it
+#: has come to its end. A prover without any core has so many seconds before that is said of it.
+_HOPELESS, _UNTRIED = 0.95, 0.5
 
 
 def first_share(formula: Formula, left: float | None) -> float:
@@ -34,13 +38,18 @@ def first_share(formula: Formula, left: float | None) -> float:
 class Sharing:
     """The walker's share of the turns, as both have found more or less.
 
-    `constant` is what the prover's costs leave out, and `pace` the walker's so far.
+    `constant` is what the prover's costs leave out, `pace` the walker's so far, and `ends` when the time is up.
     """
 
     def __init__(
-        self, first: float, best: Improvement | None, constant: int, pace: Pace | None = None
+        self,
+        first: float,
+        best: Improvement | None,
+        constant: int,
+        pace: Pace | None = None,
+        ends: float = math.inf,
     ) -> None:
-        self._share, self._rest = first, max(_HALF, first)
+        self._share, self._rest, self._ends = first, max(_HALF, first), ends
         self._pace = pace or Pace()
         self._best, self._lower, self._constant = best, 0, constant
 
@@ -49,17 +58,40 @@ class Sharing:
         return _LEAST if best is None or best.hard_violations else self._share
 
     def judge(
-        self, before: Improvement | None, after: Improvement | None, lower: int, seconds: float
+        self,
+        before: Improvement | None,
+        after: Improvement | None,
+        lower: int,
+        seconds: float,
+        proved: float = 0.0,
     ) -> None:
-        """Take what was known when the walker's turn began and ended, its seconds, and the lower bound."""
+        """Take what was known when the walker's turn began and ended, its seconds, and the lower bound.
+
+        The prover has had so many seconds until then.
+        """
         self._pace.walked(seconds, before, after)
-        proves = before is not self._best or self._closes(before, lower)
+        hopeful = self._meets(after, lower, proved)
+        proves = before is not self._best or (hopeful and self._closes(before, lower))
         step = float((after is not before or self._pace.gets_on) - proves)
         if not step:
-            rest = _LEAST if self._pace.ended else self._rest
-            step = min(1.0, max(-1.0, (rest - self._share) / _STEP))
-        self._share = min(_MOST, max(_LEAST, self._share + step * _STEP))
+            ended, rest = (_LEAST, self._rest) if hopeful else (_HALF, _HOPELESS)
+            to = ended if self._pace.ended else rest
+            step = min(1.0, max(-1.0, (to - self._share) / _STEP))
+        most = _MOST if hopeful else _HOPELESS
+        self._share = min(most, max(_LEAST, self._share + step * _STEP))
         self._best, self._lower = after, lower
+
+    def _meets(self, best: Improvement | None, lower: int, proved: float) -> bool:
+        """Whether the bounds meet before the limit if the lower one goes on as fast as it has come so far.
+
+        Most slow down, so this is to hope for much.
+        """
+        if best is None or best.hard_violations or proved == 0 or math.isinf(self._ends):
+            return True
+        if not lower:
+            return proved < _UNTRIED
+        gap = best.cost - self._constant - lower
+        return gap * proved <= lower * (self._ends - time.monotonic())
 
     def _closes(self, best: Improvement | None, lower: int) -> bool:
         if best is None or best.hard_violations:
@@ -79,8 +111,9 @@ class Turns:
     ) -> None:
         self.walker, self.lower = walker, 0
         self._incumbent, self._sharing = incumbent, sharing
-        self._began = time.monotonic()
+        self._began = self._passed = time.monotonic()
         self._ends = self._began + _TURN * (1 - share) / (1 - SHARE)
+        self._proved = 0.0  # seconds of the prover so far
 
     @property
     def due(self) -> bool:
@@ -90,10 +123,11 @@ class Turns:
     def walk(self, lower: int) -> None:
         """Let the walker have its turn, after which the prover, with that lower bound, has its next one."""
         now, before = time.monotonic(), self._incumbent.best
+        self._proved += now - self._passed
         share = self._sharing.of(before)
         self.walker.walk(TURN_SHARE * (now - self._began) * share)
-        passed = time.monotonic()
-        self._sharing.judge(before, self._incumbent.best, lower, passed - now)
+        self._passed = passed = time.monotonic()
+        self._sharing.judge(before, self._incumbent.best, lower, passed - now, self._proved)
         # A walker's turn may end late: it walks so many steps at a time.
         turn = max(TURN_SHARE * (passed - self._began), (passed - now) / share)
         self._ends = passed + turn * (1 - share)

@@ -116,7 +116,11 @@ class Oracle:
         if waits:
             least = max(_PROPAGATIONS, _FOR_EACH * self._solver.nof_vars())
             self._solver.prop_budget(self._patience * least)
-        answer: bool | None = self._solver.solve_limited(assumptions=[*self.premise, *wishes])
+        # Interrupts are not used, but are how python-sat is told to let other threads go on meanwhile: one
+        # of them says that this process may be stopped.
+        answer: bool | None = self._solver.solve_limited(
+            assumptions=[*self.premise, *wishes], expect_interrupt=True
+        )
         if answer is None:
             if waits and self.work()[0] == before:
                 self._patience *= 2  # to hold what is assumed takes more
