@@ -15,6 +15,7 @@ from pysat.solvers import Solver
 from hardscape.maxsat.methods.exact.prover import board as boards
 from hardscape.maxsat.methods.exact.prover import cores as lower
 from hardscape.maxsat.methods.exact.prover import costs as arithmetic
+from hardscape.maxsat.methods.exact.prover import oracle as oracles
 from hardscape.maxsat.methods.exact.prover import relaxation
 from hardscape.maxsat.methods.exact.prover import turns as prover
 
@@ -76,20 +77,19 @@ def test_any_multipliers_leave_the_cost_as_it_was(seed):
     rng = np.random.default_rng(seed)
     formula = priced(seed)
     costs = arithmetic.Costs.of(formula, Silent())
-    constant = costs.paid
     found = relaxation.Relaxation(costs, {})
     most = max(formula["weights"])
     found.multipliers = [int(rng.integers(0, most, endpoint=True)) * 3 for _ in found.rows]
-    least, value = found.reduced()
+    least, weight = found.reduced()
     for bits, cost in costs_of_all(formula).items():
         true = extended(costs, bits)
         slacks = [
             sum(true[abs(x) - 1] == (x > 0) for x in row.literals) - row.least for row in found.rows
         ]
         assert min(slacks, default=0) >= 0
-        wishes = sum(abs(c) for v, c in value.items() if c and true[v - 1] == (c > 0))
+        wishes = sum(w for wish, w in weight.items() if true[abs(wish) - 1] != (wish > 0))
         paid = sum(q * s for q, s in zip(found.multipliers, slacks, strict=True))
-        assert found.scale * (cost - constant) == least + wishes + paid
+        assert found.scale * cost == least + wishes + paid
 
 
 @pytest.mark.parametrize("seed", range(80))
@@ -142,6 +142,34 @@ def test_what_nothing_better_gives_up_is_demanded(seed, monkeypatch):
             assert left.solve([v if x else -v for v, x in enumerate(bits, 1)])
 
 
+@pytest.mark.parametrize("seed", range(60))
+def test_a_program_after_some_cores(seed, monkeypatch):
+    pytest.importorskip("highspy")
+    rng = np.random.default_rng(seed)
+    monkeypatch.setattr(relaxation, "_WORTH", float(rng.choice([-1.0, 0.0])))
+    monkeypatch.setattr(oracles.Oracle, "late", lambda self: rng.random() < 0.3)
+    formula, board = priced(4000 + seed), Silent()
+    every = costs_of_all(formula)
+    costs = arithmetic.Costs.of(formula, board)
+    cores = lower.Cores(costs)
+    monkeypatch.setattr(relaxation, "_SECONDS", -1.0)  # at first it takes too long
+
+    def search():
+        prover.begin(costs)
+        while True:
+            cores.turn(np.inf)
+            if rng.random() < 0.3:
+                costs.simplify()
+            if rng.random() < 0.5:
+                cores.relax(np.inf)
+
+    with pytest.raises(boards.Settled):
+        search()
+    assert board.cost == min(every.values(), default=None)
+    bounds = [message["lower"] for message in board.said if "lower" in message]
+    assert max(bounds, default=0) <= min(every.values(), default=np.inf)
+
+
 def test_a_cover_is_proven_by_its_program_alone():
     pytest.importorskip("highspy")
     ring = [[v, v % 7 + 1] for v in range(1, 8)]  # half of each of seven: 3.5
@@ -172,7 +200,7 @@ def test_a_program_that_takes_too_long_changes_nothing(monkeypatch):
     costs = arithmetic.Costs.of(formula, Silent())
     before = dict(costs.weight)
     monkeypatch.setattr(relaxation, "_SECONDS", -1.0)
-    assert relaxation.relaxed(costs, {}) == []
+    assert relaxation.relaxed(costs, {}, None) is None
     assert (costs.weight, costs.scale, costs.paid) == (before, 1, 0)
 
 

@@ -26,6 +26,8 @@ class Cores:
         self._place: dict[int, tuple[Count, int]] = {}  # of wishes that are counts
         self._waiting: list[tuple[list[int], int]] = []  # cores that are not counted yet
         self._level: int | None = None
+        self._against: dict[int, set[int]] = {}  # which wishes each one excludes
+        self._relaxed = False  # whether a linear program was solved
 
     def turn(self, until: float) -> None:
         """Go on until a moment; `Settled` if that proves the best assignment."""
@@ -33,6 +35,7 @@ class Cores:
         costs, board = self._costs, self._costs.board
         if self._level is None:
             self._begin()
+        if self._level is None:
             self._level = self._next(max(costs.weight.values(), default=0) + 1)
         while not self._oracle.late():
             answer = self._oracle.ask(self._asked())
@@ -55,25 +58,23 @@ class Cores:
 
     def _begin(self) -> None:
         """Pay for what a linear program proposes, and for wishes that exclude one another."""
-        against = exclusions(self._costs)
-        self._take(relaxed(self._costs, against))
-        pay_cliques(self._costs, against)
+        self._against = exclusions(self._costs)
+        self.relax(None)
+        pay_cliques(self._costs, self._against)
 
-    def relax(self, seconds: float) -> bool:
-        """Pay for what a linear program of all clauses proposes, in so much time; whether it was worth it."""
-        self.count_waiting()
-        costs, before, scale = self._costs, set(self._costs.weight), self._costs.scale
-        rows = relaxed(costs, {}, seconds)
-        if not rows:
-            return False
-        for count in self.counts:
-            count.rescale(costs.scale // scale)
-        for wish in before & self._place.keys() - costs.weight.keys():
-            count, i = self._place[wish]
-            self._show(count, i + 1, count.hidden(i + 1))
-        self._take(rows)
-        self._level = self._next(max(costs.weight.values(), default=0) + 1)
-        return True
+    def relax(self, seconds: float | None) -> None:
+        """Begin anew with what a linear program proposes, where it does so in time and that is worth it.
+
+        Whatever was counted before, the cores are clauses of the program.
+        """
+        if self._relaxed:
+            return
+        found = relaxed(self._costs, self._against, seconds)
+        self._relaxed = found is not None
+        if found:
+            self.counts, self._place, self._waiting = [], {}, []
+            self._take(found)
+            self._level = self._next(max(self._costs.weight.values(), default=0) + 1)
 
     def _take(self, rows: list[tuple[Row, int]]) -> None:
         """Count the slack of rows that were paid for."""

@@ -70,7 +70,8 @@ class Costs:
         names: Sequence[int] | None = None,
     ) -> None:
         self.board, self.oracle = oracle.board, oracle
-        self.variables, self.top = relaxed.variables, relaxed.top
+        self.variables, self.first = relaxed.variables, relaxed.top
+        self.top = relaxed.top
         self.clauses = list(relaxed.clauses)
         self.names = names
         self._relaxed = relaxed.relaxed
@@ -84,8 +85,8 @@ class Costs:
             constant += both
             self.gain(-wish, -both)
             self.gain(wish, weight - both)
-        self._soft, self._constant = dict(self.weight), constant
-        self._kept = {abs(wish) for wish in self._soft}
+        self.soft, self.constant = dict(self.weight), constant
+        self._kept = {abs(wish) for wish in self.soft}
         if constant:
             self.raised(constant)
 
@@ -122,10 +123,10 @@ class Costs:
         self.paid += by
         self.board.raise_to(-(-self.paid // self.scale))
 
-    def rescale(self, scale: int) -> None:
-        """Count weights in parts of a unit from now on."""
-        self.scale, self.paid = self.scale * scale, self.paid * scale
-        self.weight = {wish: scale * weight for wish, weight in self.weight.items()}
+    def restart(self, scale: int, paid: int, weight: dict[int, int]) -> None:
+        """Have other wishes, in such parts of a unit, and what any better assignment costs beside them."""
+        self.scale, self.paid, self.weight = scale, 0, weight
+        self.raised(paid)
 
     def above(self, lower: int) -> int:
         """What a better assignment than the best one may cost above so many parts of a unit."""
@@ -153,15 +154,15 @@ class Costs:
     def offer(self, model: list[int]) -> list[int]:
         """Offer a solution for what it costs; with what it leaves open, which is false."""
         model = model + [-v for v in range(len(model) + 1, self.top + 1)]
-        missed = [wish for wish in self._soft if model[abs(wish) - 1] != wish]  # none is eliminated
+        missed = [wish for wish in self.soft if model[abs(wish) - 1] != wish]  # none is eliminated
         relaxed = [wish for wish in missed if wish in self._relaxed]
-        cost = self._constant + sum(self._soft[wish] for wish in missed)
-        cost -= sum(self._soft[wish] for wish in relaxed)
+        cost = self.constant + sum(self.soft[wish] for wish in missed)
+        cost -= sum(self.soft[wish] for wish in relaxed)
         if self.board.cost is None or cost < self.board.cost:
             whole = self._restored(model)
             for wish in relaxed:
                 if all(whole[abs(x) - 1] != x for x in self._relaxed[wish]):
-                    cost += self._soft[wish]
+                    cost += self.soft[wish]
             self.board.offer(cost, self._named(whole))
         return model
 
@@ -208,11 +209,6 @@ class Count:
             self._costs.add(clause)
             if i % BETWEEN_LOOKS == 0:
                 self._costs.board.look()
-
-    def rescale(self, scale: int) -> None:
-        """Weigh in smaller parts of a unit."""
-        self.weight *= scale
-        self.shown = {i: scale * weight for i, weight in self.shown.items()}
 
     def hidden(self, i: int) -> int:
         """What output i weighs that is no wish."""

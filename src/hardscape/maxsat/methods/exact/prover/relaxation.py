@@ -34,7 +34,7 @@ _MOST_LITERALS, _MOST_PAIRS = 2_000_000, 300_000
 _SIMPLEX = 20_000
 #: Processor time that the program may take, at least and for each literal.
 _SECONDS, _EACH = 0.05, 2e-6
-#: Share of the best cost that the bound must reach: where it lies deeper, cores one by one come as far.
+#: Share of the gap that the bound must close: where it lies deeper, cores one by one come as far.
 _WORTH = 0.5
 #: Largest cost of a variable that the solver is told, whose tolerances are absolute.
 _LARGEST = 1000.0
@@ -85,9 +85,11 @@ class Relaxation:
     """The rows of some clauses, and multipliers of them that a linear program proposes."""
 
     def __init__(self, costs: Costs, against: dict[int, set[int]]) -> None:
-        self.rows = rows_of(costs.clauses, against)
-        most = max(costs.weight.values(), default=0)
-        self.scale = _PARTS if costs.scale == 1 and most < 1 << _BITS else 1
+        known = (
+            clause for clause in costs.clauses if max(map(abs, clause), default=0) <= costs.first
+        )
+        self.rows = rows_of(known, against)
+        self.scale = _PARTS if max(costs.soft.values()) < 1 << _BITS else 1
         self._costs = costs
         self.multipliers: list[int] = []
 
@@ -95,34 +97,29 @@ class Relaxation:
         """Propose multipliers, in so much processor time; whether that was enough."""
         literals = sum(len(row.literals) for row in self.rows)
         if not self.rows or literals > _MOST_LITERALS:
-            return False
+            return True
         proposed = _dual(self.rows, self._costs, time.thread_time() + seconds)
-        self.multipliers = [max(0, round(q * self.scale)) for q in proposed]
-        return bool(self.multipliers)
+        if proposed is not None:
+            self.multipliers = [max(0, round(q * self.scale)) for q in proposed]
+        return proposed is not None
 
     def reduced(self) -> tuple[int, dict[int, int]]:
-        """What any assignment costs at least, in parts of a unit, and what else the values of variables cost.
-
-        For each variable that is what its truth costs, or where it is negative what its falsehood does: the
-        lower bound holds that already.
-        """
-        lower, value = 0, defaultdict[int, int](int)
-        for wish, weight in self._costs.weight.items():
-            if wish > 0:
-                lower += self.scale * weight
-            value[abs(wish)] -= self.scale * weight if wish > 0 else -self.scale * weight
-        for row, q in zip(self.rows, self.multipliers, strict=True):
-            if q:
-                lower += q * row.least
-                for x in row.literals:
-                    if x < 0:
-                        lower -= q
-                    value[abs(x)] += q if x < 0 else -q
-        return lower + sum(c for c in value.values() if c < 0), value
+        """What any assignment costs at least, in parts of a unit, and wishes and their weights beside that."""
+        lower = self.scale * self._costs.constant
+        price = defaultdict[int, int](int)  # of the truth of a variable
+        for wish, weight in self._costs.soft.items():
+            lower += self.scale * weight if wish > 0 else 0
+            price[abs(wish)] -= self.scale * weight if wish > 0 else -self.scale * weight
+        for row, q in self.paid():
+            lower += q * (row.least - sum(x < 0 for x in row.literals))
+            for x in row.literals:
+                price[abs(x)] += q if x < 0 else -q
+        lower += sum(c for c in price.values() if c < 0)
+        return lower, {-v if c > 0 else v: abs(c) for v, c in price.items() if c}
 
     def paid(self) -> list[tuple[Row, int]]:
         """The rows that were given something."""
-        return [(row, q) for row, q in zip(self.rows, self.multipliers, strict=True) if q]
+        return [(row, q) for row, q in zip(self.rows, self.multipliers, strict=False) if q]
 
 
 def installed() -> bool:
@@ -131,30 +128,26 @@ def installed() -> bool:
 
 
 def relaxed(
-    costs: Costs, against: dict[int, set[int]], seconds: float | None = None
-) -> list[tuple[Row, int]]:
-    """Pay for rows as a linear program proposes it, where that is worth it.
+    costs: Costs, against: dict[int, set[int]], seconds: float | None
+) -> list[tuple[Row, int]] | None:
+    """Have costs begin anew with what a linear program proposes, where that pays; None if it takes too long.
 
     What is left to do is to count the slack of each row that was given something; these are returned.
     """
     board = costs.board
-    if not costs.weight or not installed():
+    if not costs.soft or not installed():
         return []
     if seconds is None:
         seconds = _SECONDS + _EACH * sum(map(len, costs.clauses))
     relaxation = Relaxation(costs, against)
     if not relaxation.solve(seconds):
+        return None
+    lower, weight = relaxation.reduced()
+    gained = lower - relaxation.scale * board.lower
+    worth = 0 if board.cost is None else _WORTH * relaxation.scale * (board.cost - board.lower)
+    if gained <= worth:
         return []
-    lower, value = relaxation.reduced()
-    scale = relaxation.scale
-    enough = board.cost is None or lower + scale * board.lower >= scale * board.cost * _WORTH
-    if lower <= 0 or not enough:
-        return []
-    costs.rescale(scale)
-    costs.weight.clear()
-    for v, c in value.items():
-        costs.gain(-v if c > 0 else v, abs(c))
-    costs.raised(lower)
+    costs.restart(relaxation.scale, lower, weight)
     paid = relaxation.paid()
     costs.keep(abs(x) for row, _ in paid for x in row.literals)
     return paid
@@ -170,15 +163,15 @@ def clique_of(costs: Costs, row: Row, weight: int) -> bool:
     return True
 
 
-def _dual(rows: list[Row], costs: Costs, until: float) -> list[float]:
-    """What the dual program gives each row; nothing where it is not solved by then."""
+def _dual(rows: list[Row], costs: Costs, until: float) -> list[float] | None:
+    """What the dual program gives each row; None where it is not solved by then."""
     import numpy as np
 
     highspy: Any = import_module("highspy")  # takes 12 ms
 
-    unit = max(costs.weight.values()) / _LARGEST
-    objective = np.zeros(costs.top)
-    for wish, weight in costs.weight.items():
+    unit, n = max(costs.soft.values()) / _LARGEST, costs.first
+    objective = np.zeros(n)
+    for wish, weight in costs.soft.items():
         objective[abs(wish) - 1] += (-weight if wish > 0 else weight) / unit
     sizes = [len(row.literals) for row in rows]
     literals = np.array([x for row in rows for x in row.literals])
@@ -190,7 +183,6 @@ def _dual(rows: list[Row], costs: Costs, until: float) -> list[float]:
     options = {"output_flag": False, "threads": 1, "solver": solver, "presolve": "off"}
     for name, value in options.items():
         highs.setOptionValue(name, value)
-    n = costs.top
     highs.addCols(
         n, objective, np.zeros(n), np.ones(n), 0, np.zeros(n, dtype=np.int32), none, np.empty(0)
     )
@@ -210,7 +202,7 @@ def _dual(rows: list[Row], costs: Costs, until: float) -> list[float]:
     highs.run()
     costs.board.look()
     if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-        return []
+        return None
     return [q * unit for q in np.array(highs.getSolution().row_dual).tolist()]
 
 

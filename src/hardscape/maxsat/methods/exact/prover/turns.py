@@ -83,6 +83,7 @@ def improve(costs: Costs, *, alone: bool = False) -> None:
         cores.turn(time.thread_time() + _ALONE)
     while True:
         before = board.lower
+        cores.relax(turn)
         cores.turn(time.thread_time() + turn)
         if not alone and board.lower - before < _PACE * board.gap:
             linear.turn(time.thread_time() + turn)
