@@ -217,14 +217,11 @@ class Formats(Mapping[str, Any], Generic[_Problem]):
             return self.named_by(source.path)
         if fitting:
             both = " and of ".join(f"{name!r} ({self[name].DESCRIPTION})" for name in fitting)
-            raise source.error(
-                None, f"may be of {both}; say which by format= (--format on the command line)"
-            )
+            raise source.error(None, f"may be of {both}; format= says which")
         raise source.error(
             None,
             "is of no known format, by name or content: it begins with "
-            f"{source.raw[:_SHOWN]!r}; say which by format= (--format on the command line): "
-            f"{', '.join(self)}",
+            f"{source.raw[:_SHOWN]!r}; format= says which of {', '.join(self)}",
         )
 
 
