@@ -18,6 +18,7 @@ from hardscape.errors import CheckpointError, InputError, NotConverged
 from hardscape.gauge import GaugeField, fix
 from hardscape.gauge.lattice.cpu import CpuLattice
 from hardscape.gauge.lattice.lattices import MICROCANONICAL, Lattices, Sweep, Turn
+from hardscape.gauge.methods import descent
 from hardscape.gauge.methods.descent import Descent
 from hardscape.gauge.methods.fourier import FourierSteps
 from hardscape.gauge.methods.table import METHODS as ROWS
@@ -156,6 +157,7 @@ def test_sweeps_begin_for_what_will_follow_them(
         given.append(omega)
         relax(self, lattices, target, omega, **how)
 
+    monkeypatch.setattr(descent, "_SMALL", 0)
     monkeypatch.setattr(Lattices, "iteration_cost", cost)
     monkeypatch.setattr(Descent, "relax", noted)
     assert fix(fields[3], method="auto", theta=1e-20, device="cpu").converged

@@ -48,6 +48,8 @@ _LATELY = 100
 _ROUNDS = _LATELY // _CHECK
 #: Decades of theta that a sweep gains on the way from there to where the functional is quadratic.
 _MIDWAY = 0.05
+#: Sites of a lattice with fewer of which sweeps take less time to the end than its iterations, on CPUs as well.
+_SMALL = 40_000
 #: Its iterations between two measurements, the decades of theta that one is hoped to gain, and by how
 #: much the functional rises where theta does not fall because a saddle is being left.
 _BURST, _HOPED, _CLIMB = 2, 0.3, 1e-6
@@ -67,6 +69,7 @@ class Descent:
         self.omegas = np.full(copies, np.nan)
         self._method = method_of(options)
         self._gained = np.zeros(copies)  # decades of theta a sweep, lately
+        self._random = False  # whether starts are
 
     def descend(self, lattices_in: Callable[[bool], Lattices], copies: int) -> Lattices:
         """Go from the start to the end; returns lattices in double precision.
@@ -78,6 +81,7 @@ class Descent:
         double = options.precision == "double"
         lattices = lattices_in(not double)
         if copies > 1:
+            self._random = True
             lattices.randomize(self.seeds)
             lattices.hold_fixed_slices()
         if self._method.anneals == "always" or (self._method.anneals == "copies" and copies > 1):
@@ -100,7 +104,8 @@ class Descent:
         """From where the copies are to theta below `target`, by the method of the options."""
         accelerates = self._method.accelerates
         if accelerates != "never" and self.options.gauge != "mag":
-            if accelerates != "always" and lattices.iteration_cost * _MIDWAY >= _HOPED:
+            dear = lattices.iteration_cost * _MIDWAY >= _HOPED or lattices.volume < _SMALL
+            if accelerates != "always" and (dear or self._random):
                 self._finish_by_sweeps(lattices, target)
                 return
             self._finish_by_turns(lattices, target)
@@ -120,7 +125,7 @@ class Descent:
                 _LOG.debug("no conjugate gradient at theta %g: sweeps are faster", handover)
 
     def _finish_by_sweeps(self, lattices: Lattices, target: float) -> None:
-        """Where iterations of the conjugate gradient are dear: while sweeps stand still for long."""
+        """Where iterations of the conjugate gradient are dear, or starts random: while sweeps stand still."""
         for _ in _HANDOVERS:
             since = [len(history) for history in self.history]
 
