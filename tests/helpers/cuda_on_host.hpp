@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <numeric>
 #include <vector>
 
 #define __device__
@@ -33,6 +34,10 @@ struct alignas(8) short4 {
 struct alignas(8) uint2 {
   unsigned x, y;
 };
+struct alignas(16) uint4 {
+  unsigned x, y, z, w;
+};
+inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
 struct alignas(16) int4 {
   int x, y, z, w;
 };
@@ -128,6 +133,7 @@ inline void launch(unsigned grid, unsigned threads, void (*kernel)()) {
   blockDim.x = threads;
   gridDim.x = grid;
   stride = (stride * 5 + 2) % 32 | 1;
+  while (std::gcd(stride, threads) != 1) stride += 2;  // or it would not come to all of them
   for (blockIdx.x = 0; blockIdx.x < grid; ++blockIdx.x) {
     fibers = std::vector<Fiber>(threads);
     warps.assign((threads + 31) / 32, {});

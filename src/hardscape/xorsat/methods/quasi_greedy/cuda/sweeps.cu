@@ -31,6 +31,8 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
   [[maybe_unused]] const hardscape::RandomStream fine(seed, first_group + thread / 32,
                                                       hardscape::xorsat::kFine);
   [[maybe_unused]] volatile uint32_t* const kept = shared + kKeptFrom + threadIdx.x;
+  [[maybe_unused]] uint4* const masks =
+      reinterpret_cast<uint4*>(shared + kMasksFrom + threadIdx.x / 32 * kMaskWords);
 #include "declare.cuh"
   if (first_sweep == 0) {
     uint32_t* const spin = kSpinsShared ? shared + threadIdx.x : scratch + thread;

@@ -10,22 +10,21 @@ from typing import Any
 import numpy as np
 
 from hardscape.engine import Kernel, kernel
+from hardscape.xorsat.methods.quasi_greedy.cuda.layout import (
+    GROUP,
+    SHARED,
+    Layout,
+    layout_of,
+    spans_of,
+)
 from hardscape.xorsat.methods.quasi_greedy.plan import CERTAIN, COARSE, Plan
 
-#: Registers of a multiprocessor in 32-bit words, and the most that a thread may have.
-_REGISTERS, _MOST_REGISTERS = 65536, 255
-#: Registers of a thread besides clause words: coins, addresses, words on their way.
-_SPARE = 38
-#: Shared memory of a multiprocessor that blocks can use, in 32-bit words.
-_SHARED = 56 * 1024
 #: More clauses do not fit, whatever their spans.
 _MOST_CLAUSES = 700
-#: Warps of a multiprocessor, one block: at least two for each of its four schedulers.
-_LEAST_WARPS, _MOST_WARPS = 8, 32
-#: Updates whose coins one 64-bit random number holds.
-GROUP = 8
-#: Fewer updates skip the coins together where the code is short enough for the instruction cache.
+#: Fewer updates skip the coins together where the code is short.
 _SHORT = 160
+#: Instructions that a multiprocessor keeps at hand, about; and those of an update by its coin.
+_CODE, _UPDATE = 1920, 5.25
 
 
 @dataclass(frozen=True)
@@ -72,35 +71,33 @@ class Unrolled:
     @cached_property
     def spans(self) -> dict[int, tuple[int, int]]:
         """First and last group of updates in a sweep that touch each clause."""
-        spans: dict[int, tuple[int, int]] = {}
-        for update in range(self.plan.updates):
-            for a in self.plan.clauses(update):
-                first, _ = spans.get(a, (update // GROUP, 0))
-                spans[a] = first, update // GROUP
-        return spans
+        return spans_of(self.plan)
 
     @cached_property
+    def layout(self) -> Layout:
+        """Where clause words lie."""
+        return layout_of(self.spans, self.mask_words, many=self.plan.majority)
+
+    @property
     def kept(self) -> tuple[int, ...]:
         """Clauses in shared memory outside their short span; the others stay in registers."""
-        excess = len(self.spans) + _SPARE - _MOST_REGISTERS
-        if excess <= 0:
-            return ()
-        by_span = sorted(self.spans, key=lambda a: (self.spans[a][1] - self.spans[a][0], a))
-        # What is open at a time takes registers again.
-        for size in range(excess, len(by_span) + 1):
-            chosen = by_span[:size]
-            if len(self.spans) - size + self._most_open(chosen) + _SPARE <= _MOST_REGISTERS:
-                return tuple(sorted(chosen))
-        return tuple(sorted(by_span))
+        return self.layout.kept
 
-    def _most_open(self, chosen: list[int]) -> int:
-        groups = -(-self.plan.updates // GROUP)
-        change = np.zeros(groups + 2, dtype=np.int64)
-        for a in chosen:
-            first, last = self.spans[a]
-            change[max(first - 1, 0)] += 1
-            change[last + 1] -= 1
-        return int(np.cumsum(change).max())
+    @property
+    def threads(self) -> int:
+        """Threads of a block, of which a multiprocessor holds one."""
+        return 32 * self.layout.warps
+
+    @property
+    def _shared(self) -> int:
+        """Words of shared memory of a block besides spins."""
+        return self.layout.shared(self.mask_words)
+
+    @property
+    def mask_words(self) -> int:
+        """Words of shared memory of a warp that hold its coins of a sweep, one an update."""
+        some = self.plan.majority and self.plan.thresholds
+        return 256 * -(-self.plan.updates // 256) if some else 0
 
     @property
     def together(self) -> int:
@@ -108,32 +105,27 @@ class Unrolled:
         return 4 if self.plan.majority and self.plan.updates <= _SHORT else GROUP
 
     @cached_property
-    def threads(self) -> int:
-        """Threads of a block, of which a multiprocessor holds one."""
-        held = len(self.spans) + _SPARE - len(self.kept)
-        registers = -(-min(held, _MOST_REGISTERS) // 8) * 8
-        warps = _REGISTERS // (32 * registers) // 4 * 4
-        threads = 32 * min(max(warps, _LEAST_WARPS), _MOST_WARPS)
-        # Large systems leave half of the registers idle rather than not fit.
-        return threads if len(self.kept) * threads <= _SHARED else threads // 2
+    def skipping(self) -> int:
+        """Groups that have a path without coins of their own, too, as far as the code stays short."""
+        groups = -(-self.plan.updates // GROUP)
+        left = _CODE - _UPDATE * self.plan.updates - 2 * len(self.kept)
+        return max(0, min(groups, int(left / (3 * GROUP + 4 * GROUP // self.together))))
 
     @property
     def fits(self) -> bool:
         """Whether registers and shared memory hold all clause words."""
-        few = self.plan.system.num_clauses <= _MOST_CLAUSES
-        return few and len(self.kept) * self.threads <= _SHARED
+        return self.plan.system.num_clauses <= _MOST_CLAUSES and self._shared <= SHARED
 
     @cached_property
     def spins_shared(self) -> bool:
         """Whether the spins of the initial state fit into shared memory."""
-        words = self.plan.system.num_variables + len(self.kept)
-        return words * self.threads <= _SHARED
+        return self.plan.system.num_variables * self.threads + self._shared <= SHARED
 
     @property
     def shared_bytes(self) -> int:
         """Dynamic shared memory of a block."""
         spins = self.plan.system.num_variables if self.spins_shared else 0
-        return 4 * self.threads * (len(self.kept) + spins)
+        return 4 * (self.threads * spins + self._shared)
 
     def constants(self) -> dict[str, int | bool]:
         """What the kernel is compiled for, by name."""
@@ -145,6 +137,8 @@ class Unrolled:
             "kCoinWords": -(-self.plan.updates // GROUP),
             "kFineCoins": self.plan.fine,
             "kKeptFrom": spins * self.threads,
+            "kMasksFrom": (spins + len(self.kept)) * self.threads,
+            "kMaskWords": self.mask_words,
             "kSpinsShared": self.spins_shared,
             "kCount": self.count,
         }
@@ -178,8 +172,11 @@ class Unrolled:
     def _sweep(self) -> Iterator[str]:
         total = self.plan.updates
         groups = [range(start, min(start + GROUP, total)) for start in range(0, total, GROUP)]
+        fence = ["__syncwarp();"] if self.mask_words else []
+        yield from fence  # the lanes are done with the coins of the sweep before
         for wave in range(-(-len(groups) // 32)):
             yield from self._coins(wave)
+        yield from fence
         for number, updates in enumerate(groups):
             for a in sorted(self.kept, key=lambda a: self.spans[a][0]):  # a group ahead of its use
                 if self.spans[a][0] == number + 1 or self.spans[a][0] == number == 0:
@@ -192,10 +189,10 @@ class Unrolled:
     def _coins(self, wave: int) -> Iterator[str]:
         """Draw the coins of up to 256 updates: lane l holds those of updates 8 l to 8 l + 7.
 
-        Byte j of low and high tells whether coin 8 l + j lies below a threshold. The fast path goes
-        by words that all lanes know, with a bit for each of 32 updates, and its only threshold is an
-        argument of the kernel, so that no w1 needs a kernel of its own; elsewhere `any` tells which
-        lanes to ask.
+        Byte j of low and high tells whether coin 8 l + j lies below a threshold; `any` words tell of
+        which lanes some do. The fast path goes by words of all ones or none, one an update, which the
+        lanes leave in shared memory, four by four; its only threshold is an argument of the kernel, so
+        that no w1 needs a kernel of its own. Elsewhere the lanes are asked.
         """
         thresholds = self.plan.thresholds
         if not thresholds:
@@ -213,11 +210,9 @@ class Unrolled:
             some = f"(low{wave}_{top} | high{wave}_{top}) != 0"
             yield f"const uint32_t any{wave} = __ballot_sync(~0u, {some});"
             return
-        yield f"const uint32_t own{wave} = nibble(low{wave}_0) | nibble(high{wave}_0) << 4;"
-        left = self.plan.updates - 256 * wave
-        for word in range(min(8, -(-left // 32))):
-            source = f"__shfl_sync(~0u, own{wave}, {4 * word} + lane / 8)"
-            yield f"const uint32_t up{8 * wave + word} = __ballot_sync(~0u, {source} >> lane % 8 & 1);"
+        for half, place in (("low", 0), ("high", 32)):
+            yield f"const uint32_t any_{half}{wave} = __ballot_sync(~0u, {half}{wave}_0 != 0);"
+            yield f"store_coins(masks + {64 * wave + place} + lane, {half}{wave}_0);"
 
     def _group(self, number: int, updates: range) -> Iterator[str]:
         """Eight updates, in parts that skip the coins together where none is up."""
@@ -225,8 +220,15 @@ class Unrolled:
         if not self.plan.thresholds:
             yield from (self._update(update, {}) for update in updates)
         elif self.plan.majority:
-            for start in range(0, len(updates), self.together):
-                yield from self._part(updates[start : start + self.together])
+            groups = -(-self.plan.updates // GROUP)
+            if number == 0:
+                yield from self._ask_ahead(0)
+            yield from self._ask_ahead(number + 1)
+            if (number + 1) * self.skipping // groups > number * self.skipping // groups:
+                for start in range(0, len(updates), self.together):
+                    yield from self._part(updates[start : start + self.together])
+            else:
+                yield from map(self._flip, updates)
         else:
             yield f"if (!(any{wave} & {1 << lane}u)) {{"
             yield from (self._update(update, {}) for update in updates)
@@ -234,17 +236,27 @@ class Unrolled:
             yield from self._asked(wave, lane, updates)
             yield "}"
 
+    def _ask_ahead(self, number: int) -> Iterator[str]:
+        """Read the coins of a group, as early as that is worth a register each."""
+        for quad in range(2 * number, min(2 * number + 2, -(-self.plan.updates // 4))):
+            place = quad // 64 * 64 + quad % 2 * 32 + quad % 64 // 2
+            yield f"const uint4 coin{quad} = masks[{place}];"
+
     def _part(self, updates: range) -> Iterator[str]:
-        up = f"up{updates[0] // 32}"
-        mask = sum(1 << update % 32 for update in updates)
-        yield f"if (!({up} & {mask}u)) {{"
+        """Updates that skip their coins together."""
+        wave, lane = divmod(updates[0] // GROUP, 32)
+        halves = ("low",) if updates[0] % GROUP < 4 else ("high",)
+        words = (f"any_{half}{wave}" for half in (("low", "high") if len(updates) > 4 else halves))
+        yield f"if (!(({' | '.join(words)}) & {1 << lane}u)) {{"
         yield from (self._update(update, {}) for update in updates)
         yield "} else {"
-        for update in updates:
-            words = ", ".join(f"c{a}" for a in self.plan.clauses(update))
-            coin = f"{up} & {1 << update % 32}u"
-            yield f"if ({coin}) flip_any({words}); else flip_most({words});"
+        yield from map(self._flip, updates)
         yield "}"
+
+    def _flip(self, update: int) -> str:
+        """One update by its coin."""
+        words = ", ".join(f"c{a}" for a in self.plan.clauses(update))
+        return f"flip_by_coin({words}, coin{update // 4}.{'xyzw'[update % 4]});"
 
     def _asked(self, wave: int, lane: int, updates: range) -> Iterator[str]:
         """Updates whose coins come from their lane."""

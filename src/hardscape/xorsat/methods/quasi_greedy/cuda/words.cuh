@@ -48,6 +48,14 @@ __device__ __forceinline__ void flip_any(uint32_t& a, uint32_t& b, uint32_t& c) 
   a = x, b = y, c = z;
 }
 
+// Flips it where, with `coin` for a fourth, two or more of them are: at one violated clause by its
+// coin. Five functions of three words, none of them before the third for the first clause alone.
+__device__ __forceinline__ void flip_by_coin(uint32_t& a, uint32_t& b, uint32_t& c, uint32_t coin) {
+  const uint32_t some = lop3<0xfe>(b, c, coin), two = lop3<0xe8>(b, c, coin);
+  const uint32_t x = lop3<0x3a>(a, some, two);  // a ? !some : two
+  b = lop3<0x96>(a, b, x), c = lop3<0x96>(a, c, x), a = x;
+}
+
 // 0xff in the bytes of coins below a threshold: their first bytes against that of the threshold,
 // four times, and where they are equal their last 32 bits, numbers `first` and on of a stream, to
 // the rest.
@@ -65,14 +73,15 @@ __device__ __forceinline__ uint32_t below(uint32_t coins, uint32_t four, uint32_
   return under;
 }
 
-// Four bits of bytes that are 0 or 0xff.
-__device__ __forceinline__ uint32_t nibble(uint32_t bytes) {
-  return (bytes & 0x08040201u) * 0x01010101u >> 24;
-}
-
 // The word of update j's coin, from four bytes.
 __device__ __forceinline__ uint32_t coin_word(uint32_t bytes, uint32_t j) {
   return __byte_perm(bytes, 0, j * 0x1111u);
+}
+
+// Writes the words of four updates' coins.
+__device__ __forceinline__ void store_coins(uint4* to, uint32_t bytes) {
+  *to = make_uint4(coin_word(bytes, 0), coin_word(bytes, 1), coin_word(bytes, 2),
+                   coin_word(bytes, 3));
 }
 
 __device__ __forceinline__ void add3(uint32_t& a, uint32_t b, uint32_t c, uint32_t& carry) {

@@ -1,0 +1,87 @@
+"""Where clause words lie while a sweep runs: in registers, or in shared memory but for a short span."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from hardscape.xorsat.methods.quasi_greedy.plan import Plan
+
+#: Updates whose coins one 64-bit random number holds.
+GROUP = 8
+#: Shared memory of a multiprocessor that blocks can use, in 32-bit words.
+SHARED = 56 * 1024
+#: Registers of a multiprocessor in 32-bit words, and the most that a thread may have.
+_REGISTERS, _MOST_REGISTERS = 65536, 255
+#: Warps of a multiprocessor, one block: two or three for each of its four schedulers, or more of small systems.
+_FEW, _MANY, _MOST = 8, 12, 32
+#: Registers of a thread besides clause words: coins, addresses, words on their way.
+_SPARE = 38
+#: Fewer, where more warps are worth that a few words go to memory and back.
+_LESS = 20
+
+
+class Layout(NamedTuple):
+    """Warps of a block, of which a multiprocessor holds one, and clauses in shared memory."""
+
+    warps: int
+    kept: tuple[int, ...]
+
+    def shared(self, words: int) -> int:
+        """Words of shared memory of a block, if each warp has so many besides."""
+        return self.warps * (32 * len(self.kept) + words)
+
+
+def spans_of(plan: Plan) -> dict[int, tuple[int, int]]:
+    """First and last group of updates in a sweep that touch each clause."""
+    spans: dict[int, tuple[int, int]] = {}
+    for update in range(plan.updates):
+        for a in plan.clauses(update):
+            first, _ = spans.get(a, (update // GROUP, 0))
+            spans[a] = first, update // GROUP
+    return spans
+
+
+def layout_of(spans: Mapping[int, tuple[int, int]], words: int, *, many: bool) -> Layout:
+    """For clauses of such spans, with `words` of shared memory of a warp besides.
+
+    Two warps of a scheduler cannot hide how long each instruction takes, three about can: where `many`,
+    they have less registers, and more clauses in shared memory.
+    """
+    held = -(-(len(spans) + _SPARE) // 8) * 8
+    most = min(_REGISTERS // (32 * held) // 4 * 4, _MOST)
+    if most >= _MANY:  # all in registers
+        return Layout(most, ())
+    kept = None
+    for warps, spare in ((_MANY, _SPARE), (_MANY, _LESS), (_FEW, _SPARE)):
+        if warps == _FEW or many:
+            kept = _kept(spans, warps, spare)
+            if kept is not None and Layout(warps, kept).shared(words) <= SHARED:
+                return Layout(warps, kept)
+    # Half of the registers idle rather than a system that does not fit.
+    return Layout(_FEW // 2, tuple(sorted(spans)) if kept is None else kept)
+
+
+def _kept(spans: Mapping[int, tuple[int, int]], warps: int, spare: int) -> tuple[int, ...] | None:
+    """What leaves registers enough where so many warps share them; None if nothing does."""
+    room = min(_MOST_REGISTERS, _REGISTERS // (32 * warps) // 8 * 8) - spare
+    excess = len(spans) - room
+    if excess <= 0:
+        return ()
+    by_span = sorted(spans, key=lambda a: (spans[a][1] - spans[a][0], a))
+    # What is open at a time takes registers again.
+    for size in range(excess, len(by_span) + 1):
+        if len(spans) - size + _most_open([spans[a] for a in by_span[:size]]) <= room:
+            return tuple(sorted(by_span[:size]))
+    return None
+
+
+def _most_open(chosen: list[tuple[int, int]]) -> int:
+    """Words in registers at once of such spans, which are read a group ahead."""
+    change = np.zeros(max(last for _, last in chosen) + 2, dtype=np.int64)
+    for first, last in chosen:
+        change[max(first - 1, 0)] += 1
+        change[last + 1] -= 1
+    return int(np.cumsum(change).max())
