@@ -191,6 +191,22 @@ def test_simpler_clauses_have_the_same_optimum(seed, said, monkeypatch):
     check(formula, board, said)
 
 
+def test_a_last_variable_of_no_clause_has_its_value_back(said):
+    formula = {
+        "variables": 5,
+        "clauses": [[1, 2], [-1, 3], [-2], [-3]],
+        "weights": [1] * 4,
+        "hard": [1, 1, 0, 0],
+    }
+    costs = arithmetic.Costs.of(formula, boards.Board())
+    costs.simplify()
+    assert len(costs.clauses) == 1
+    costs.oracle.until = FOREVER
+    assert costs.oracle.ask([2])
+    costs.offer(costs.oracle.model())
+    assert [len(message["model"]) for message in said] == [5]
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_simpler_clauses_tell_wishes_apart_as_before(seed):
     rng = np.random.default_rng(seed)

@@ -103,6 +103,18 @@ def test_half_of_it_where_it_has_come_to_its_end():
     assert sharing.of(best) == 0.5
 
 
+def test_little_is_left_to_a_walker_at_its_end_where_the_bounds_are_near():
+    best = found(30)
+    for lower, share in ((26, 0.2), (27, 0.05), (29, 0.05)):
+        sharing = Sharing(0.5, found(31), 0)
+        sharing.judge(found(31), best, lower, 1.0)
+        for _ in range(20):
+            sharing.judge(best, best, lower, 1.0)
+        assert sharing.of(best) == pytest.approx(share)
+    sharing.judge(best, found(29), 29, 1.0)
+    assert sharing.of(found(29)) > 0.05
+
+
 def test_a_bound_that_will_not_meet_the_other_one_is_no_find():
     best = found(1000)
     sharing = Sharing(0.5, best, 0, ends=time.monotonic() + 60.0)

@@ -27,6 +27,9 @@ _CLOSED = 0.05
 #: Where the bounds will not meet before the limit the walker's share goes to so much, and to a half where it
 #: has come to its end. A prover without any core has so many seconds before that is said of it.
 _HOPELESS, _UNTRIED = 0.95, 0.5
+#: Where the gap is no more than such a share of the cost, and the walker has come to its end, its share goes to
+#: so little: nearly all that is left to find is the proof.
+_NEAR, _LITTLE = 0.1, 0.05
 
 
 def first_share(formula: Formula, left: float | None) -> float:
@@ -73,12 +76,13 @@ class Sharing:
         hopeful = self._meets(after, lower, proved)
         proves = before is not self._best or (hopeful and self._closes(before, lower))
         step = float((after is not before or self._pace.gets_on) - proves)
+        least = _LITTLE if hopeful and self._pace.ended and self._near(after, lower) else _LEAST
         if not step:
-            ended, rest = (_LEAST, self._rest) if hopeful else (_HALF, _HOPELESS)
+            ended, rest = (least, self._rest) if hopeful else (_HALF, _HOPELESS)
             to = ended if self._pace.ended else rest
             step = min(1.0, max(-1.0, (to - self._share) / _STEP))
         most = _MOST if hopeful else _HOPELESS
-        self._share = min(most, max(_LEAST, self._share + step * _STEP))
+        self._share = min(most, max(least, self._share + step * _STEP))
         self._best, self._lower = after, lower
 
     def _meets(self, best: Improvement | None, lower: int, proved: float) -> bool:
@@ -92,6 +96,12 @@ class Sharing:
             return proved < _UNTRIED
         gap = best.cost - self._constant - lower
         return gap * proved <= lower * (self._ends - time.monotonic())
+
+    def _near(self, best: Improvement | None, lower: int) -> bool:
+        """Whether little lies between the bounds."""
+        if best is None or best.hard_violations:
+            return False
+        return best.cost - self._constant - lower <= _NEAR * best.cost
 
     def _closes(self, best: Improvement | None, lower: int) -> bool:
         if best is None or best.hard_violations:

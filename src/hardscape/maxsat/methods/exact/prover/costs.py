@@ -170,7 +170,8 @@ class Costs:
         """With the values of what was eliminated."""
         model = list(model)
         for processor, top in reversed(self._eliminated):
-            model[:top] = processor.restore(model[:top])
+            restored = processor.restore(model[:top])  # without last ones that no clause had
+            model[: len(restored)] = restored
         return model
 
     def _named(self, model: list[int]) -> list[int]:
