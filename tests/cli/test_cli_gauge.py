@@ -121,6 +121,20 @@ def test_generate_goes_on_from_a_checkpoint(tmp_path: Path, capsys: Captured) ->
     assert resumed["plaquette"] == whole["plaquette"]
 
 
+def test_the_same_command_replaces_what_it_wrote(
+    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["generate", "--shape", "4,4,4,4", "--beta", 6, "--seed", 4, "--sweeps", 3]
+    words += ["-o", tmp_path / "u.npz", "--checkpoint", tmp_path / "chain"]
+    first = answer(capsys, *words)
+    for more in ((), ("--time-limit", 60, "--threads", 1)):
+        assert answer(capsys, *words, *more)["plaquette"] == first["plaquette"]
+    assert main(["gauge", *map(str, words), "--overrelax", "3", "--json"]) == 2
+    monkeypatch.chdir(tmp_path)  # where names may mean other files
+    assert main(["gauge", *map(str, words), "--json"]) == 2
+    assert capsys.readouterr().out == ""
+
+
 def test_generate_interrupted(
     tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:

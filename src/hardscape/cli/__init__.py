@@ -244,14 +244,16 @@ def _recorded(words: list[str]) -> Iterator[None]:
     if not any(word.startswith("--checkpoint") for word in words):
         yield
         return
-    from hardscape.cli.options import without
+    from hardscape.cli import options
     from hardscape.engine import ledger
 
-    ledger.command = without(words, "--shards")  # of a part the name of its checkpoint tells
+    # Of a part the name of its checkpoint tells.
+    ledger.command = options.without(words, "--shards")
+    options.goes_on = options.began(ledger.command)
     try:
         yield
     finally:
-        ledger.command = []
+        ledger.command, options.goes_on = [], False
 
 
 def program(*, installs: bool = True) -> App:

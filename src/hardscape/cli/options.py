@@ -3,21 +3,28 @@
 Annotations are evaluated here: classes elsewhere inherit the fields, and cyclopts reads them there.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, dataclass_transform
 
 from cyclopts import Group, Parameter
 
 from hardscape.cli.terminal import seconds_text, show
-from hardscape.errors import BudgetError
+from hardscape.errors import BudgetError, CheckpointError
 from hardscape.files import COMPRESSED, check_outputs
 from hardscape.formats import Formats
 
 if TYPE_CHECKING:
     from hardscape.engine.estimates.forecast import Forecast
 
+#: Whether the command goes on with what it began: what it wrote then may be replaced.
+goes_on = False
+
+#: Options that do not change what comes out of a command that comes to its end.
+_WHERE = ("--time-limit", "--threads", "--device", "--executor", "--cluster")
 #: Seconds that a computation may take without being asked for.
 _UNASKED_SECONDS = 600.0
 
@@ -80,6 +87,25 @@ def without(words: Iterable[str], *options: str) -> list[str]:
             at = kept.index(option)
             del kept[at : at + 2]
     return kept
+
+
+def began(words: Sequence[str]) -> bool:
+    """Whether a command in these words, in this folder, began the checkpoint that it names.
+
+    How long it may take, and where it runs, may differ.
+    """
+    from hardscape.engine.jobs import job
+
+    named = [after for word, after in pairwise(words) if word == "--checkpoint"]
+    named += [word.partition("=")[2] for word in words if word.startswith("--checkpoint=")]
+    try:
+        found = job(named[-1])
+    except (IndexError, CheckpointError):
+        return False
+    told, asked = (
+        [word for word in without(x, *_WHERE) if word != "--force"] for x in (found.command, words)
+    )
+    return told == asked and found.folder == os.getcwd()
 
 
 def with_options(words: Iterable[str], *options: str) -> list[str]:
@@ -218,7 +244,7 @@ class FileOptions(JsonOptions):
 
     def check(self, inputs: Iterable[Path] = (), outputs: Iterable[Path | None] = ()) -> None:
         """Refuse, before work begins, files that could not be written after it."""
-        check_outputs((x for x in outputs if x is not None), inputs, force=self.force)
+        check_outputs((x for x in outputs if x is not None), inputs, force=self.force or goes_on)
 
 
 @option_group(OUTPUT)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from cyclopts import Group
 
+from hardscape.cli import options
 from hardscape.cli.gauge.files import ReadOptions
 from hardscape.cli.options import PlotOptions, option_group
 from hardscape.cli.terminal import cut_short, note, seconds_text, show, table
@@ -63,7 +64,7 @@ class EnsembleOptions(ErrorOptions):
             return
         if Path(plain_name(path_of(self.table))).suffix not in _TABLES:
             raise InputError(f"--table {self.table}: {', '.join(_TABLES)} are accepted")
-        check_outputs([self.table], inputs, force=force)
+        check_outputs([self.table], inputs, force=force or options.goes_on)
 
 
 def many(files: Sequence[Path], output: Path | None = None) -> tuple[Path, ...] | None:

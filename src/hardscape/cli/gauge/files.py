@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Group
 
+from hardscape.cli import options
 from hardscape.cli.options import OUTPUT, Flag, file_help, format_help, option_group
 from hardscape.cli.terminal import note
 from hardscape.errors import ChecksumError, InputError
@@ -149,7 +150,7 @@ class FileOptions:
     def check(self, path: Path, inputs: Iterable[Path] = (), usual: str | None = None) -> str:
         """The format that `path` is written in; refuses, before the work, what could not be written."""
         name = named(path, self.to, usual)
-        check_outputs([path], inputs, force=self.force)
+        check_outputs([path], inputs, force=self.force or options.goes_on)
         return name
 
     def write(
