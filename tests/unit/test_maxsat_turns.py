@@ -3,9 +3,12 @@
 import collections
 import itertools
 import random
+import threading
+from dataclasses import replace
 
 import pytest
 
+from hardscape.engine import Cpu
 from hardscape.maxsat import Formula, solve
 from hardscape.maxsat.methods.exact import exact
 from hardscape.maxsat.methods.weighting import local
@@ -65,3 +68,26 @@ def test_a_walk_that_asks_a_solver_comes_before_the_prover(flips, monkeypatch):
     assert found.status == "SATISFIABLE"
     assert not began
     assert flips["Swapping"] > 0
+
+
+def test_a_moment_of_search_starts_no_thread(monkeypatch):
+    lists = parities(60, 30, 3)
+    least = solve(lists, seed=1, threads=1, time_limit=20).cost
+
+    def refused(self):
+        raise AssertionError("a thread was started")
+
+    monkeypatch.setattr(threading.Thread, "start", refused)
+    monkeypatch.setattr(exact, "_BEFORE_TARGET", 0.1)
+    found = solve(lists, seed=1, threads=1, target=2 * least)
+    assert found.cost is not None
+    assert found.cost <= 2 * least
+
+
+def test_whether_a_walk_is_the_calling_threads():
+    work = local.LocalSearch(parities(60, 30, 3), False, 1, 1, 0)
+    assert not work.brief(Cpu())
+    assert replace(work, turn=0.05).brief(Cpu())
+    assert not replace(work, turn=5.0).brief(Cpu())
+    many = Formula.from_clauses([[v] for v in range(1, 300_001)])
+    assert not replace(work, formula=many, turn=0.05).brief(Cpu())

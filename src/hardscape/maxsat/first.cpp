@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint8_t kOpen = 2;
 // Literals, or variables, from which on unit propagation would take long; and literals that it
 // may look at, about: more would be noticed in calls of milliseconds.
-constexpr std::int64_t kLarge = 300'000, kEffort = 40'000;
+constexpr std::int64_t kLarge = 300'000, kEffort = 10'000;
 constexpr std::uint64_t kFirstPurpose = 0x6d786669;
 
 // What the positive literal of each variable weighs more than the negative one; a hard clause
@@ -185,11 +185,25 @@ struct Cleaned {
   Clauses clauses() const { return {variables, literals, offsets, weights, hard}; }
 };
 
-// The best of a few.
+// Whether clauses are short and hold no variable twice: to look for that in pairs is faster than
+// to clean them.
+bool is_clean(const Clauses& f) {
+  constexpr std::ptrdiff_t kFew = 8;
+  for (std::size_t c = 0; c < f.count; ++c) {
+    const std::int32_t* const begin = f.literals + f.offsets[c];
+    const std::int32_t* const end = f.literals + f.offsets[c + 1];
+    if (end - begin > kFew) return false;
+    for (const std::int32_t* i = begin; i < end; ++i)
+      for (const std::int32_t* j = begin; j < i; ++j)
+        if (Clauses::variable(*i) == Clauses::variable(*j)) return false;
+  }
+  return true;
+}
+
+// The best of a few, of a formula that is clean.
 std::vector<std::uint8_t> propagated(const Clauses& f) {
-  const Cleaned cleaned(f);
-  const Instance instance(cleaned.clauses(), Poll(nullptr));
-  Decimation decimation(instance, cleaned.weights.data(), cleaned.hard.data());
+  const Instance instance(f, Poll(nullptr));
+  Decimation decimation(instance, f.weights, f.hard);
   std::vector<std::uint32_t> left, units(instance.num_clauses), order;
   RandomStream random(0, 0, kFirstPurpose);
   const std::uint8_t never = 0;
@@ -211,7 +225,8 @@ std::vector<std::uint8_t> propagated(const Clauses& f) {
 
 std::vector<std::uint8_t> first_assignment(const Clauses& f, const Poll& stopped) {
   const auto size = std::max<std::int64_t>(f.offsets[f.count], f.variables);
-  return size > kLarge ? greedy(f, stopped) : propagated(f);
+  if (size > kLarge) return greedy(f, stopped);
+  return is_clean(f) ? propagated(f) : propagated(Cleaned(f).clauses());
 }
 
 void bind_first(nb::module_& module) {

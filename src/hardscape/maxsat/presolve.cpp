@@ -228,12 +228,16 @@ class Presolve {
     }
   }
 
-  // Open literals of a clause, in order.
-  void live(std::uint32_t c, std::vector<std::uint32_t>& out) {
+  // Open literals of a clause.
+  void gather(std::uint32_t c, std::vector<std::uint32_t>& out) {
     out.clear();
     each(c, [&](std::uint32_t l) {
       if (fixed[l >> 1] == kOpen) out.push_back(l);
     });
+  }
+  // The same in order.
+  void live(std::uint32_t c, std::vector<std::uint32_t>& out) {
+    gather(c, out);
     std::sort(out.begin(), out.end());
   }
 
@@ -319,13 +323,14 @@ class Presolve {
     std::vector<std::uint64_t> bits(size_.size());
     std::vector<std::uint32_t> marked(occurring_.size(), kNone), a, b;
     for (std::uint32_t c = 0; c < size_.size() && !cut(c); ++c) {
-      live(c, a);
-      for (std::uint32_t l : a) bits[c] |= std::uint64_t{1} << (l >> 1) % 64;
+      each(c, [&](std::uint32_t l) {
+        if (fixed[l >> 1] == kOpen) bits[c] |= std::uint64_t{1} << (l >> 1) % 64;
+      });
     }
     std::size_t looks = kLooks;
     for (std::uint32_t c = 0; c < size_.size() && looks > 0 && !cut(c); ++c) {
       if (!alive_[c] || !given_.hard[c]) continue;
-      live(c, a);
+      gather(c, a);
       const auto occurrences = [&](std::uint32_t l) -> std::size_t {
         return first_[l + 1] - first_[l];
       };
@@ -336,7 +341,7 @@ class Presolve {
       for (std::uint32_t i = first_[rarest]; i < first_[rarest + 1]; ++i) {
         const std::uint32_t d = occurrence_[i];
         if (!alive_[d] || size_[d] <= size_[c] || bits[c] & ~bits[d]) continue;
-        live(d, b);
+        gather(d, b);
         const auto common =
             std::count_if(b.begin(), b.end(), [&](std::uint32_t l) { return marked[l] == c; });
         if (common == static_cast<std::ptrdiff_t>(a.size())) remove(d);
@@ -349,7 +354,7 @@ class Presolve {
     std::vector<std::uint32_t> unit(occurring_.size(), kNone), a;
     for (std::uint32_t c = 0; c < size_.size() && !cut(c); ++c) {
       if (!alive_[c] || size_[c] != 1 || given_.hard[c]) continue;
-      live(c, a);
+      gather(c, a);
       if (a.empty()) continue;
       const std::uint32_t other = unit[a[0] ^ 1];
       if (other == kNone || !alive_[other]) {

@@ -1,7 +1,8 @@
 // A search by cores that unit propagation finds: soft clauses are demanded one after another, and
 // where some contradict one another, one of them is given up, which is cheap for the cores that it
 // was in. The next sets to be given up are cheap hitting sets of all cores met so far (implicit
-// hitting sets: Davies and Bacchus, CP 2011), or what the best assignment violates, but for one.
+// hitting sets: Davies and Bacchus, CP 2011), mostly of wishes that cost no more than the dearest
+// one must, or what the best assignment violates, but for one.
 // Most often the surroundings of one violated clause are searched instead.
 #pragma once
 
@@ -93,6 +94,10 @@ class Hitting {
   // return to the best assignment.
   static constexpr std::size_t kOften = 2, kRarely = 64, kStale = 30;
   static constexpr std::uint32_t kAnything = 8;  // one in so many is gone on from whatever it costs
+  // Of so many descents by a hitting set, those that give up nothing above the ceiling.
+  static constexpr std::uint32_t kHittings = 8, kBelow = 7;
+  // What a wish above it counts in a hitting set, in its price.
+  static constexpr double kDear = 1000;
   // Of so many descents near an assignment, those that give way to a look around one clause.
   static constexpr std::uint32_t kShares = 10, kAround = 9;
 
@@ -157,6 +162,7 @@ class Hitting {
       return;
     }
     last_order_.swap(order_);
+    below_ = !near && draw(kHittings) < kBelow;
     if (near) {
       --until_hitting_;
       if (++stale_ > kStale && !best_.empty()) offer(best_.data(), true);
@@ -321,7 +327,10 @@ class Hitting {
       return false;
     }
     if (place_.back() >= order_.size()) {
-      if (++conflicts_ > kConflicts) return false;
+      if (++conflicts_ > kConflicts) {
+        if (below_) lift_ceiling();
+        return false;
+      }
       back(propagation_.learn(conflict, learnt_));
       contradicts_ = !propagation_.add(learnt_);
       return !contradicts_;
@@ -358,11 +367,22 @@ class Hitting {
     return *at;
   }
 
-  // Keeps the core, raises the lower bound by it, and gives up the wish that is cheapest for the
-  // cores that it was in.
+  // To the next price, where too little seems to be left to give up.
+  void lift_ceiling() {
+    const auto dearer = std::find_if(wishes_.by_price.rbegin(), wishes_.by_price.rend(),
+                                     [&](auto w) { return wishes_.price[w] > ceiling_; });
+    if (dearer != wishes_.by_price.rend()) ceiling_ = wishes_.price[*dearer];
+  }
+
+  // Keeps the core, raises the lower bound and perhaps the ceiling by it, and gives up the wish
+  // that is cheapest for the cores that it was in.
   std::uint32_t give_up() {
-    std::uint64_t paid = UINT64_MAX;
-    for (const std::uint32_t w : core_) paid = std::min(paid, residue_[w]);
+    std::uint64_t paid = UINT64_MAX, cheapest = UINT64_MAX;
+    for (const std::uint32_t w : core_) {
+      paid = std::min(paid, residue_[w]);
+      cheapest = std::min(cheapest, wishes_.price[w]);
+    }
+    ceiling_ = std::max(ceiling_, cheapest);
     for (const std::uint32_t w : core_) residue_[w] -= paid;
     lower_ += paid;
     std::uint64_t key = 0;
@@ -379,6 +399,7 @@ class Hitting {
     double least = 0;
     for (const std::uint32_t w : core_) {
       if (state_[w] == kForced && core_.size() > 1) continue;
+      if (below_ && state_[w] != kLast && wishes_.price[w] > ceiling_) continue;
       const double price = static_cast<double>(wishes_.price[w]) * noise();
       ++met_[w];
       const double share = state_[w] == kLast ? 0 : wanted_ == kNone ? price / met_[w] : price;
@@ -408,6 +429,7 @@ class Hitting {
     for (std::uint32_t w = 0; w < wishes_.size(); ++w) {
       left_[w] = static_cast<std::uint32_t>(in_[w].size());
       price[w] = static_cast<double>(wishes_.price[w]) * noise();
+      if (below_ && wishes_.price[w] > ceiling_) price[w] *= kDear;
       if (left_[w]) candidates.push_back(w);
     }
     for (std::size_t unhit = cores; unhit > 0;) {
@@ -487,6 +509,8 @@ class Hitting {
   std::size_t until_hitting_ = 0, interval_ = kOften, stale_ = 0;  // descents
   std::size_t conflicts_ = 0, next_ = 0;                           // of the order
   std::uint32_t wanted_ = kNone;
+  std::uint64_t ceiling_ = 0;  // what the dearest wish costs at least that is given up
+  bool below_ = false;         // whether nothing above it is
   unsigned __int128 lower_ = 0, spent_ = 0, allowed_ = 0;            // on what a descent gave up
   unsigned __int128 hardened_ = ~static_cast<unsigned __int128>(0);  // between the bounds, at last
   WideCost best_cost_{UINT64_MAX, 0}, current_cost_{UINT64_MAX, 0};

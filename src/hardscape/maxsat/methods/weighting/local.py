@@ -54,16 +54,18 @@ _BEFORE_SWAPS = 5
 _BEFORE_GROWN = 100_000
 #: What the better one of two searches has, in turns of the other.
 _LESS = 4
-#: Beside a search by cores, clause weighting's first turn is so many times shorter, and later turns are half as
-#: long as the other's. Who is behind has half of its turn, time after time, until it is so many times halved;
+#: Beside a search by cores turns begin so many times shorter, and its own first one is so many of them; later
+#: ones are twice as long as others', and in the first flips those of clause weighting, where it is behind, are
+#: so many times halved. Who is behind has half of its turn, time after time, until it is so many times halved;
 #: the search by cores, if it satisfied the hard clauses, but once in the first flips.
-_SHORT, _HALF, _MOST_LATE, _LATE, _EARLY = 8, 2, 3, 1, 100_000
+_SHORT, _AHEAD, _HALF, _FEW, _MOST_LATE, _LATE, _EARLY = 8, 4, 2, 2, 3, 1, 100_000
 #: Time between two offers of improvements, in times that an offer takes.
 _BETWEEN_OFFERS = 4
 #: Seconds after which a walker on an executor tells what it found, and how often at most that is done.
 _TURN, _TURNS = 5.0, 2**24
-#: Flips and literals of a walk that is over in milliseconds.
-_BRIEF = 4096
+#: Flips and literals of a walk that is over in milliseconds, and seconds of a turn that the calling thread has:
+#: a thread's start would take longer than many searches.
+_BRIEF, _BRIEF_TURN = 4096, 0.1
 #: Without a limit, a walker ends after so many flips without improvement: so many a variable up to the
 #: most, and this many times the flips that it took to the last improvement.
 _PATIENCE, _PATIENCE_PER_VARIABLE, _PATIENCE_FACTOR = 2_000_000, 4000, 4
@@ -121,9 +123,11 @@ class LocalSearch(Work[Partial]):
         return split(self.walkers, self.walkers)
 
     def brief(self, device: Device) -> bool:
-        """Whether a walker's flips are done at once."""
+        """Whether a walker's flips, or its turn, are done at once."""
         nnz = len(self.formula.literals)
-        return self.max_flips is not None and self.max_flips + nnz <= _BRIEF
+        if self.max_flips is None:
+            return self.turn <= _BRIEF_TURN and nnz <= _MOST_SWAPPED
+        return self.max_flips + nnz <= _BRIEF
 
     def walker(self, stream: int, context: Context) -> Walker:
         """A walker, to be let go for a while at a time: one that was kept, if it is."""
@@ -285,30 +289,36 @@ class Walker:
         mixed = 0 < formula.num_hard < formula.num_clauses
         hitting = size <= _MOST_SWAPPED and mixed and not cover
         if hitting:
-            turn //= _SHORT
+            yield from self._hitting_turns(weighing, turn // _SHORT)
+            return
         yield weighing, turn
         if cover:
             yield from self._covering_turns(weighing, turn)
             return
-        grow = not hitting and size <= _MOST_GROWN and not looks_random(formula) and can_ask()
-        if hitting:
-            yield from self._hitting_turns(weighing, turn)
-        elif grow:
+        grow = size <= _MOST_GROWN and not looks_random(formula) and can_ask()
+        if grow:
             yield from self._growing_turns(weighing, turn)
         yield weighing, 2**62
 
     def _hitting_turns(self, weighing: Weighing, turn: int) -> Iterator[tuple[Search, int]]:
-        """Cores of propagation, later exchanges by a solver, too; who stays behind has ever less of the turns.
+        """Cores of propagation, clause weighting, before or behind, and later exchanges by a solver.
 
-        Who found nothing as good as another is behind, also where that was adopted. As long as none has
-        satisfied the hard clauses, all are behind the solver but clause weighting that comes close.
+        Who stays behind has ever less of the turns: who found nothing as good as another, also where that was
+        adopted. As long as none has satisfied the hard clauses, all are behind the solver but clause weighting
+        that comes close.
         """
         work = self._work
         how = work.seed, self._stream
-        hitting = Hitting(work.formula, work.target, *how, weighing.best(), self._stop)
+        weighs = looks_random(work.formula)  # and cores have all that is demanded
+        if weighs:
+            yield weighing, turn
+        initial = weighing.best() if weighs else self._initial
+        hitting = Hitting(work.formula, work.target, *how, initial, self._stop)
         searches: list[Hitting | Weighing | Swapping] = [hitting, weighing]
         late: dict[Search, int] = {}
-        yield hitting, turn
+        yield hitting, turn if weighs else _AHEAD * turn
+        if not weighs:
+            yield weighing, turn
         for count in itertools.count():
             best = min(searches, key=lambda each: each.cost())
             ready = count > _BEFORE_SWAPS or best.cost()[0] > 0
@@ -325,9 +335,16 @@ class Walker:
                 if isinstance(search, Weighing) or not search.given_up:
                     most = self._most_late(search)
                     late[search] = self._behind(search) * min(most, late.get(search, 0) + 1)
-                    whole = _HALF * turn if isinstance(search, Hitting) else turn
+                    whole = self._whole(search, turn)
                     yield search, whole >> late[search]
             turn *= 2
+
+    def _whole(self, search: Search, turn: int) -> int:
+        """The turn of a search that is not behind."""
+        if isinstance(search, Hitting):
+            return _HALF * turn
+        few = isinstance(search, Weighing) and self.flips < _EARLY and self._behind(search)
+        return turn >> _FEW if few else turn
 
     def _most_late(self, search: Search) -> int:
         """How often the turn of a search that is behind is halved."""
