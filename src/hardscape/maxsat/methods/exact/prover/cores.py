@@ -6,7 +6,7 @@ from .board import Settled
 from .costs import Costs, Count
 from .exclusions import exclusions, pay_cliques
 from .oracle import CONFLICTS, FEW_CONFLICTS
-from .relaxation import Row, clique_of, relaxed
+from .relaxation import Row, clique_of, first_seconds, relaxed
 
 #: Longest core that is made smaller wish by wish, and conflicts and propagations that this takes at most.
 _LONG, _SMALLER = 300, (1000, 100_000)
@@ -28,6 +28,7 @@ class Cores:
         self._level: int | None = None
         self._against: dict[int, set[int]] = {}  # which wishes each one excludes
         self._relaxed = False  # whether a linear program was solved
+        self._tried = 0.0  # seconds that the last one had
 
     def turn(self, until: float) -> None:
         """Go on until a moment; `Settled` if that proves the best assignment."""
@@ -59,16 +60,18 @@ class Cores:
     def _begin(self) -> None:
         """Pay for what a linear program proposes, and for wishes that exclude one another."""
         self._against = exclusions(self._costs)
-        self.relax(None)
+        self.relax(first_seconds(self._costs))
         pay_cliques(self._costs, self._against)
 
-    def relax(self, seconds: float | None) -> None:
+    def relax(self, seconds: float) -> None:
         """Begin anew with what a linear program proposes, where it does so in time and that is worth it.
 
-        Whatever was counted before, the cores are clauses of the program.
+        Whatever was counted before, the cores are clauses of the program. Nothing is done where one was solved,
+        or had more than half of that time before.
         """
-        if self._relaxed:
+        if self._relaxed or seconds <= 2 * self._tried:
             return
+        self._tried = seconds
         found = relaxed(self._costs, self._against, seconds)
         self._relaxed = found is not None
         if found:

@@ -32,8 +32,9 @@ _PARTS, _BITS = 60, 50
 _MOST_LITERALS, _MOST_PAIRS = 2_000_000, 300_000
 #: Literals of the rows above which an interior point is sought, and a vertex from there.
 _SIMPLEX = 20_000
-#: Processor time that the program may take, at least and for each literal.
-_SECONDS, _EACH = 0.05, 2e-6
+#: Processor time that the first program may take, at least and for each literal, where there are no more than
+#: so many of them for each wish.
+_SECONDS, _EACH, _PRICED = 0.05, 5e-7, 100
 #: Share of the gap that the bound must close: where it lies deeper, cores one by one come as far.
 _WORTH = 0.5
 #: Largest cost of a variable that the solver is told, whose tolerances are absolute.
@@ -127,8 +128,14 @@ def installed() -> bool:
     return find_spec("highspy") is not None
 
 
+def first_seconds(costs: Costs) -> float:
+    """Processor time that a program may take before anything else was done: none where little has a price."""
+    literals = sum(map(len, costs.clauses))
+    return _SECONDS + _EACH * literals if literals <= _PRICED * len(costs.soft) else 0.0
+
+
 def relaxed(
-    costs: Costs, against: dict[int, set[int]], seconds: float | None
+    costs: Costs, against: dict[int, set[int]], seconds: float
 ) -> list[tuple[Row, int]] | None:
     """Have costs begin anew with what a linear program proposes, where that pays; None if it takes too long.
 
@@ -137,8 +144,6 @@ def relaxed(
     board = costs.board
     if not costs.soft or not installed():
         return []
-    if seconds is None:
-        seconds = _SECONDS + _EACH * sum(map(len, costs.clauses))
     relaxation = Relaxation(costs, against)
     if not relaxation.solve(seconds):
         return None

@@ -25,6 +25,9 @@ _TRIMMED = 0.2
 _SOLVERS = ("g4", "g4", "m22", "mcm")
 #: Where the cores raised the lower bound by at least such a share of what is left, they go on at once.
 _PACE = 0.5
+#: Share of a turn that a linear program may take; and the least of the search for better assignments, whose
+#: share is halved where it finds nothing while the cores raise the bound, and else doubled.
+_RELAXED, _LEAST = 0.2, 0.125
 #: Tries of few conflicts for a first assignment, before those of many; both double.
 _TRIES, _LONG_TRIES = 10, 6
 
@@ -74,7 +77,7 @@ def improve(costs: Costs, *, alone: bool = False) -> None:
     long = board.patience == math.inf and not costs.oracle.premise  # short ones ended before
     cores = Cores(costs, thorough=long and literals <= _SMALL)
     linear = Linear(costs, cores)
-    turn = _FIRST
+    turn, share = _FIRST, 1.0
     simplifies = not (board.check or costs.oracle.premise)
     if simplifies:
         cores.turn(time.thread_time() + max(_BEFORE, _BEFORE_EACH * literals))
@@ -82,11 +85,13 @@ def improve(costs: Costs, *, alone: bool = False) -> None:
     if literals <= _SMALL:
         cores.turn(time.thread_time() + _ALONE)
     while True:
-        before = board.lower
-        cores.relax(turn)
+        before, cost = board.lower, board.cost
+        cores.relax(_RELAXED * turn)
         cores.turn(time.thread_time() + turn)
         if not alone and board.lower - before < _PACE * board.gap:
-            linear.turn(time.thread_time() + turn)
+            linear.turn(time.thread_time() + share * turn)
+            idle = board.cost == cost and board.lower > before
+            share = max(_LEAST, share / 2) if idle else min(1.0, 2 * share)
         if simplifies and turn == _FIRST:  # short proofs are over by now
             trim(costs, cores, _TRIMMED)
         turn = min(_LONGEST, _GROWTH * turn)
