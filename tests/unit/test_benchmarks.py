@@ -16,7 +16,7 @@ from hardscape.benchmarks.__main__ import benchmarks
 from hardscape.benchmarks.tables import Table
 from hardscape.benchmarks.xorsat import growth
 from hardscape.errors import InputError
-from hardscape.xorsat.studies.population import exponent_of
+from hardscape.xorsat.studies.population import growth_of
 
 NAMES = sorted(benchmarks())
 #: The smallest run of a module, and the least number of rows that it prints.
@@ -133,13 +133,14 @@ def test_sizes_without_a_solution_bound_the_exponent_from_below():
     for n, instances, runs in ((128, 60, 20), (160, 60, 10), (224, 60, 3)):
         tau = np.exp(a * n + scatter * random.standard_normal(instances))
         known[n] = np.full(instances, float(runs)), random.gamma(runs, tau)
-    found, error = exponent_of(known)
+    found, error, _, _ = growth_of(known)
     assert error < 0.0015
     assert abs(found - a) < 4 * error
     tau = math.exp(a * 320)
-    little = exponent_of({**known, 320: (np.zeros(8), np.full(8, 0.001 * tau))})
-    much = exponent_of({**known, 320: (np.zeros(30), np.full(30, 10 * tau))})
+    little = growth_of({**known, 320: (np.zeros(8), np.full(8, 0.001 * tau))})
+    much = growth_of({**known, 320: (np.zeros(30), np.full(30, 10 * tau))})
     assert abs(little[0] - found) < 0.1 * error
+    assert abs(math.log(little[2] / tau)) < 4 * little[3] < 1
     assert much[0] > found + 0.3 * error
 
 

@@ -21,7 +21,7 @@ from hardscape.maxsat.solve import solve
 from hardscape.reproduce.figure import Figure, Findings, Quantity, Request
 from hardscape.reproduce.xorsat import PAPER
 from hardscape.xorsat.generators import random_regular
-from hardscape.xorsat.studies.population import exponent_of, population_of
+from hardscape.xorsat.studies.population import growth_of, population_of
 from hardscape.xorsat.system import XorSystem
 
 #: Chances of a clause with 0, 1, 2 literals that are false in the solution.
@@ -90,7 +90,7 @@ def _growth(request: Request) -> Findings:
             runs[n] = solved, np.array([max(one.flips, 1.0) for one in found])
             law = population_of(*runs[n])
             rows.append((kind, n, law.solved, instances, law.median, law.error))
-        quantities.append(Quantity(f"a, flips ~ exp(a N), {kind}", *exponent_of(runs)))
+        quantities.append(Quantity(f"a, flips ~ exp(a N), {kind}", *growth_of(runs)[:2]))
     text = (
         "Flips of clause weighting from random assignments until all clauses hold, one run of each of "
         f"{instances} instances, at most {_MOST_FLIPS:.0e} flips: medians of a lognormal law of the mean among "

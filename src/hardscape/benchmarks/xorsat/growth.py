@@ -23,7 +23,7 @@ from hardscape.benchmarks.machine import facts
 from hardscape.benchmarks.tables import Cell, Table
 from hardscape.errors import InputError
 from hardscape.xorsat import XorSystem, random_regular, times_to_solution
-from hardscape.xorsat.studies.population import exponent_of, population_of
+from hardscape.xorsat.studies.population import growth_of, population_of
 from hardscape.xorsat.studies.scans import least_w1, pooled_times
 from hardscape.xorsat.studies.theory import free_energy_barrier, run_temperature
 
@@ -238,14 +238,17 @@ def _medians(known: dict[int, Seen]) -> Table:
 def _exponents(known: dict[int, Seen]) -> Table:
     """a of TTS ~ exp(a N) from the sizes from some N on."""
     barrier = free_energy_barrier(run_temperature(_W1 / 256)).height
-    columns = ["from N", "to N", "a", "its error", "barrier of the theory", "published"]
+    columns = ["from N", "to N", "a", "its error", "barrier of the theory", "published",
+               "TTS99 of the largest by it", "error of its logarithm"]  # fmt: skip
     table = Table("xorsat-exponent", columns)
     runs = {n: one.at(_W1) for n, one in known.items()}
     for least in (96, 128, 160):
         chosen = {n: pair for n, pair in runs.items() if n >= least and len(pair[1])}
         if sum(pair[0].sum() > 0 for pair in chosen.values()) >= 2:
-            a, error = (_rounded(value, 5) for value in exponent_of(chosen))
+            found = growth_of(chosen)
+            a, error = _rounded(found.exponent, 5), _rounded(found.error, 5)
             row: list[Cell] = [least, max(chosen), a, error, _rounded(barrier, 4), "0.0786(4)"]
+            row += [float(f"{_TTS99 * found.median:.4g}"), _rounded(found.log_error, 2)]
             table.rows.append(row)
     return table
 

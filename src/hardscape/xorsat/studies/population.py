@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -147,10 +147,19 @@ def population_of(solved: NDArray[np.float64], totals: NDArray[np.float64]) -> P
     )
 
 
-def exponent_of(
+class Growth(NamedTuple):
+    """Growth of the median tau with N: a of exp(a N), the median at the largest N, and standard deviations."""
+
+    exponent: float
+    error: float
+    median: float
+    log_error: float
+
+
+def growth_of(
     runs: Mapping[int, tuple[NDArray[np.float64], NDArray[np.float64]]],
-) -> tuple[float, float]:
-    r"""Growth a of the median, :math:`\mu = c + a N`, and its standard deviation; prior uniform in c and a.
+) -> Growth:
+    r"""Growth of the median, :math:`\mu = c + a N`; prior uniform in c and a.
 
     `runs` has, for each N, solved runs and the time of all runs, instance by instance. Unlike a line through
     medians this takes in sizes of which no run has solved yet. Two of the others are needed.
@@ -169,10 +178,14 @@ def exponent_of(
         mu = heights[:, None] + slopes * (n - center)
         grid = np.linspace(mu.min(), mu.max(), 2 * _LINES)
         log += np.interp(mu, grid, _log_likelihood(*pair, grid))
-    weight = np.exp(log - log.max()).sum(axis=0)
+    weight = np.exp(log - log.max())
     weight /= weight.sum()
-    mean = float(slopes @ weight)
-    return mean, math.sqrt(float((slopes - mean) ** 2 @ weight))
+    top = heights[:, None] + slopes * (max(runs) - center)
+    found = []
+    for values in (np.broadcast_to(slopes, weight.shape), top):
+        mean = float((values * weight).sum())
+        found += [mean, math.sqrt(float(((values - mean) ** 2 * weight).sum()))]
+    return Growth(found[0], found[1], math.exp(found[2]), found[3])
 
 
 def _log_likelihood(
