@@ -57,7 +57,7 @@ def test_words_of_every_kind(kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("n", "w1", "warps"), [(100, 0.055, 12), (256, 14 / 256, 12), (320, 0.2, 8)]
+    ("n", "w1", "warps"), [(100, 0.055, 12), (256, 14 / 256, 8), (320, 0.2, 8)]
 )
 def test_words_of_large_systems(n: int, w1: float, warps: int) -> None:
     """With and without clauses in shared memory, with and without a path for groups without coins."""

@@ -15,12 +15,11 @@ GROUP = 8
 SHARED = 56 * 1024
 #: Registers of a multiprocessor in 32-bit words, and the most that a thread may have.
 _REGISTERS, _MOST_REGISTERS = 65536, 255
-#: Warps of a multiprocessor, one block: two or three for each of its four schedulers, or more of small systems.
-_FEW, _MANY, _MOST = 8, 12, 32
-#: Registers of a thread besides clause words: coins, addresses, words on their way.
-_SPARE = 38
-#: Fewer, where more warps are worth that a few words go to memory and back.
-_LESS = 20
+#: Warps of a multiprocessor, one block: at least two for each of its four schedulers.
+_LEAST, _MOST = 8, 32
+#: Registers of a thread besides clause words: coins, addresses, words on their way. Where some clauses are in
+#: shared memory, more of them are worth that nothing is moved about.
+_SPARE, _MORE = 38, 46
 
 
 class Layout(NamedTuple):
@@ -44,29 +43,24 @@ def spans_of(plan: Plan) -> dict[int, tuple[int, int]]:
     return spans
 
 
-def layout_of(spans: Mapping[int, tuple[int, int]], words: int, *, many: bool) -> Layout:
-    """For clauses of such spans, with `words` of shared memory of a warp besides.
-
-    Two warps of a scheduler cannot hide how long each instruction takes, three about can: where `many`,
-    they have less registers, and more clauses in shared memory.
-    """
+def layout_of(spans: Mapping[int, tuple[int, int]], words: int) -> Layout:
+    """For clauses of such spans, with `words` of shared memory of a warp besides."""
     held = -(-(len(spans) + _SPARE) // 8) * 8
-    most = min(_REGISTERS // (32 * held) // 4 * 4, _MOST)
-    if most >= _MANY:  # all in registers
-        return Layout(most, ())
+    warps = min(_REGISTERS // (32 * held) // 4 * 4, _MOST)
+    if warps > _LEAST:
+        return Layout(warps, ())
     kept = None
-    for warps, spare in ((_MANY, _SPARE), (_MANY, _LESS), (_FEW, _SPARE)):
-        if warps == _FEW or many:
-            kept = _kept(spans, warps, spare)
-            if kept is not None and Layout(warps, kept).shared(words) <= SHARED:
-                return Layout(warps, kept)
+    for spare in (_MORE, _SPARE):
+        kept = _kept(spans, spare)
+        if kept is not None and Layout(_LEAST, kept).shared(words) <= SHARED:
+            return Layout(_LEAST, kept)
     # Half of the registers idle rather than a system that does not fit.
-    return Layout(_FEW // 2, tuple(sorted(spans)) if kept is None else kept)
+    return Layout(_LEAST // 2, tuple(sorted(spans)) if kept is None else kept)
 
 
-def _kept(spans: Mapping[int, tuple[int, int]], warps: int, spare: int) -> tuple[int, ...] | None:
-    """What leaves registers enough where so many warps share them; None if nothing does."""
-    room = min(_MOST_REGISTERS, _REGISTERS // (32 * warps) // 8 * 8) - spare
+def _kept(spans: Mapping[int, tuple[int, int]], spare: int) -> tuple[int, ...] | None:
+    """What leaves registers enough; None if nothing does."""
+    room = _MOST_REGISTERS - spare
     excess = len(spans) - room
     if excess <= 0:
         return ()

@@ -21,10 +21,9 @@ from hardscape.xorsat.methods.quasi_greedy.plan import CERTAIN, COARSE, Plan
 
 #: More clauses do not fit, whatever their spans.
 _MOST_CLAUSES = 700
-#: Fewer updates skip the coins together where the code is short.
-_SHORT = 160
-#: Instructions that a multiprocessor keeps at hand, about; and those of an update by its coin.
-_CODE, _UPDATE = 1920, 5.25
+#: Instructions of a sweep that a multiprocessor keeps at hand, measured; those of an update by its coin; and
+#: those of a group's path without coins, with its branches.
+_CODE, _UPDATE, _SKIP = 2150, 5.25, 28
 
 
 @dataclass(frozen=True)
@@ -76,7 +75,7 @@ class Unrolled:
     @cached_property
     def layout(self) -> Layout:
         """Where clause words lie."""
-        return layout_of(self.spans, self.mask_words, many=self.plan.majority)
+        return layout_of(self.spans, self.mask_words)
 
     @property
     def kept(self) -> tuple[int, ...]:
@@ -99,17 +98,11 @@ class Unrolled:
         some = self.plan.majority and self.plan.thresholds
         return 256 * -(-self.plan.updates // 256) if some else 0
 
-    @property
-    def together(self) -> int:
-        """Updates that skip the coins together where none is up."""
-        return 4 if self.plan.majority and self.plan.updates <= _SHORT else GROUP
-
     @cached_property
     def skipping(self) -> int:
         """Groups that have a path without coins of their own, too, as far as the code stays short."""
-        groups = -(-self.plan.updates // GROUP)
         left = _CODE - _UPDATE * self.plan.updates - 2 * len(self.kept)
-        return max(0, min(groups, int(left / (3 * GROUP + 4 * GROUP // self.together))))
+        return max(0, min(-(-self.plan.updates // GROUP), int(left / _SKIP)))
 
     @property
     def fits(self) -> bool:
@@ -205,53 +198,40 @@ class Unrolled:
                 first = f"at_update + {256 * wave + shift // 8}"
                 compared = f"below<kFineCoins>({bits}, {four}, {rest}, fine, {first})"
                 yield f"const uint32_t {half}{wave}_{level} = {compared};"
-        if not self.plan.majority:
-            top = len(thresholds) - 1
-            some = f"(low{wave}_{top} | high{wave}_{top}) != 0"
-            yield f"const uint32_t any{wave} = __ballot_sync(~0u, {some});"
-            return
-        for half, place in (("low", 0), ("high", 32)):
-            yield f"const uint32_t any_{half}{wave} = __ballot_sync(~0u, {half}{wave}_0 != 0);"
-            yield f"store_coins(masks + {64 * wave + place} + lane, {half}{wave}_0);"
+        top = len(thresholds) - 1
+        some = f"(low{wave}_{top} | high{wave}_{top}) != 0"
+        yield f"const uint32_t any{wave} = __ballot_sync(~0u, {some});"
+        if self.plan.majority:
+            for half, place in (("low", 0), ("high", 32)):
+                yield f"store_coins(masks + {64 * wave + place} + lane, {half}{wave}_0);"
 
     def _group(self, number: int, updates: range) -> Iterator[str]:
-        """Eight updates, in parts that skip the coins together where none is up."""
+        """Eight updates, which skip the coins together where none is up."""
         wave, lane = divmod(number, 32)
         if not self.plan.thresholds:
             yield from (self._update(update, {}) for update in updates)
-        elif self.plan.majority:
+            return
+        if self.plan.majority:
             groups = -(-self.plan.updates // GROUP)
-            if number == 0:
-                yield from self._ask_ahead(0)
-            yield from self._ask_ahead(number + 1)
-            if (number + 1) * self.skipping // groups > number * self.skipping // groups:
-                for start in range(0, len(updates), self.together):
-                    yield from self._part(updates[start : start + self.together])
-            else:
-                yield from map(self._flip, updates)
+            yield from self._ask_ahead(number)
+            skipping = (number + 1) * self.skipping // groups > number * self.skipping // groups
+            coined: Iterator[str] = map(self._flip, updates)
         else:
+            skipping, coined = True, self._asked(wave, lane, updates)
+        if skipping:
             yield f"if (!(any{wave} & {1 << lane}u)) {{"
             yield from (self._update(update, {}) for update in updates)
             yield "} else {"
-            yield from self._asked(wave, lane, updates)
+        yield from coined
+        if skipping:
             yield "}"
 
     def _ask_ahead(self, number: int) -> Iterator[str]:
-        """Read the coins of a group, as early as that is worth a register each."""
-        for quad in range(2 * number, min(2 * number + 2, -(-self.plan.updates // 4))):
+        """Read the coins of the next group, so that nothing waits for them, and of the first with it."""
+        first = 0 if number == 0 else 2 * number + 2
+        for quad in range(first, min(2 * number + 4, -(-self.plan.updates // 4))):
             place = quad // 64 * 64 + quad % 2 * 32 + quad % 64 // 2
             yield f"const uint4 coin{quad} = masks[{place}];"
-
-    def _part(self, updates: range) -> Iterator[str]:
-        """Updates that skip their coins together."""
-        wave, lane = divmod(updates[0] // GROUP, 32)
-        halves = ("low",) if updates[0] % GROUP < 4 else ("high",)
-        words = (f"any_{half}{wave}" for half in (("low", "high") if len(updates) > 4 else halves))
-        yield f"if (!(({' | '.join(words)}) & {1 << lane}u)) {{"
-        yield from (self._update(update, {}) for update in updates)
-        yield "} else {"
-        yield from map(self._flip, updates)
-        yield "}"
 
     def _flip(self, update: int) -> str:
         """One update by its coin."""
