@@ -129,6 +129,8 @@ def test_the_same_command_replaces_what_it_wrote(
     first = answer(capsys, *words)
     for more in ((), ("--time-limit", 60, "--threads", 1)):
         assert answer(capsys, *words, *more)["plaquette"] == first["plaquette"]
+    assert main(["resume", str(tmp_path / "chain")]) == 0
+    assert json.loads(capsys.readouterr().out)["plaquette"] == first["plaquette"]
     assert main(["gauge", *map(str, words), "--overrelax", "3", "--json"]) == 2
     monkeypatch.chdir(tmp_path)  # where names may mean other files
     assert main(["gauge", *map(str, words), "--json"]) == 2

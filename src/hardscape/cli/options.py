@@ -103,7 +103,8 @@ def began(words: Sequence[str]) -> bool:
     except (IndexError, CheckpointError):
         return False
     told, asked = (
-        [word for word in without(x, *_WHERE) if word != "--force"] for x in (found.command, words)
+        [word for word in without(command, "--checkpoint", *_WHERE) if word != "--force"]
+        for command in (found.command, words)
     )
     return told == asked and found.folder == os.getcwd()
 
