@@ -276,6 +276,9 @@ def test_fields_in_memory_are_measured_as_files_are(folder: Path, tmp_path: Path
     gauge.observables(fields, checkpoint=ledger, device="cpu")
     with pytest.raises(CheckpointError):
         gauge.observables(fields[::-1], checkpoint=ledger, device="cpu")
+    for measure in (gauge.ghost_propagator, gauge.gluon_propagator):
+        with pytest.raises(InputError, match=r"cfg\.10 "):  # many files are given, and one is wrong
+            measure([*found.outputs, folder / "cfg.10"], device="cpu")
     for wrong in (5, [fields[0], 5]):
         with pytest.raises(InputError):
             gauge.observables(wrong, device="cpu")

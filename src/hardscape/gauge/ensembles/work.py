@@ -33,6 +33,8 @@ class Configuration:
     ----------
     number : int
         Its place among the files.
+    name : str
+        Of its file, without folders.
     field : GaugeField
     format : str
         Of its file; nothing of a field that was in memory.
@@ -43,6 +45,7 @@ class Configuration:
     """
 
     number: int
+    name: str
     field: GaugeField
     format: str
     seed: int
@@ -117,7 +120,12 @@ class EnsembleWork(Work[Partial]):
             field, report = self.reader.read(self.files[number])
             drawn = np.random.SeedSequence([self.seed, number]).generate_state(1, np.uint64)
             one = Configuration(
-                number, field, report.format if report else "", int(drawn[0]), self.threads
+                number,
+                Path(self.files[number]).name,
+                field,
+                report.format if report else "",
+                int(drawn[0]),
+                self.threads,
             )
             found = self.task.measure(one, context)
             if found is None:

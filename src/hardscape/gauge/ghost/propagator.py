@@ -202,7 +202,7 @@ def require_landau(
     field = configuration.field
     if (field.shape, field.nc) != like or field.boundary != "periodic":
         raise InputError(
-            f"configuration {configuration.number} is {field!r}; periodic ones of SU({like[1]}), "
+            f"configuration {configuration.name} is {field!r}; periodic ones of SU({like[1]}), "
             f"{'x'.join(map(str, like[0]))} as the first, are accepted"
         )
     field.require_unitary()
@@ -210,7 +210,7 @@ def require_landau(
     violation = float(measured(field, options).violation(options).max())
     if theta is not None and not violation <= theta:
         raise InputError(
-            f"configuration {configuration.number} is not in landau gauge: theta = {violation:.3g}, at "
+            f"configuration {configuration.name} is not in landau gauge: theta = {violation:.3g}, at "
             f"most {theta:g} is accepted; fix it with hardscape.gauge.fix, or raise theta"
         )
     return violation

@@ -281,7 +281,7 @@ def gluon_propagator(
     opened = checked_field(first)
     measure = replace(measure, like=(opened.shape, opened.nc))
     for position, field in enumerate(every):
-        rows.append(measure.of(checked_field(field), position))
+        rows.append(measure.of(checked_field(field), str(position)))
     return scale.of(opened, {name: np.array([row[name] for row in rows]) for name in rows[0]})
 
 
