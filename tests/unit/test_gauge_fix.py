@@ -21,6 +21,7 @@ from hardscape.gauge.lattice.lattices import MICROCANONICAL, Lattices, Sweep, Tu
 from hardscape.gauge.methods import descent
 from hardscape.gauge.methods.descent import Descent
 from hardscape.gauge.methods.fourier import FourierSteps
+from hardscape.gauge.methods.relaxation import temperatures
 from hardscape.gauge.methods.table import METHODS as ROWS
 from hardscape.gauge.options import FixOptions, MethodName
 from hardscape.gauge.work import GaugeFixWork
@@ -101,6 +102,25 @@ def test_relaxation_never_lowers_the_functional(
         swept(lattice, Sweep(method), number)
     assert np.diff(values).min() > -1e-13
     assert values[-1] > values[0]
+
+
+@pytest.mark.parametrize("gauge", ["landau", "coulomb", "mag"])
+@pytest.mark.parametrize("nc", [2, 3, 4])
+def test_annealing_begins_above_and_ends_below_where_g_orders(
+    alone: Team, fields: dict[int, GaugeField], nc: int, gauge: Any
+) -> None:
+    field = fields[nc]
+    options = FixOptions(gauge=gauge)
+    lattice = CpuLattice(field.links, options, False, alone)
+    least = 1 / nc if gauge == "mag" else 0.0  # without order
+    gained = []
+    for temperature in temperatures(options, nc):
+        lattice.randomize(np.array([7], dtype=np.uint64))
+        for number in range(60):
+            swept(lattice, Sweep(2, temperature=temperature), number)
+        functional = lattice.measure().functional.mean()
+        gained.append((functional - least) / (1 - least))
+    assert gained[0] < 0.5 < gained[1]
 
 
 def test_microcanonical_sweeps_keep_the_functional(alone: Team) -> None:
@@ -337,10 +357,12 @@ def test_copies_keep_every_functional_and_give_the_best() -> None:
 
 
 def test_annealing_finds_larger_functionals() -> None:
+    """Of random links, which are a glass."""
     field = GaugeField.random((4, 4, 4, 4), 3, seed=3)
     options: dict[str, Any] = {"copies": 6, "seed": 1, "device": "cpu"}
     plain = fix(field, method="matrix-overrelaxation", **options)
-    annealed = fix(field, method="annealing", annealing_sweeps=400, **options)
+    schedule: dict[str, Any] = {"annealing_sweeps": 400, "temperatures": (0.6, 0.2)}
+    annealed = fix(field, method="annealing", **schedule, **options)
     assert annealed.copies.functional.mean() > plain.copies.functional.mean()
 
 

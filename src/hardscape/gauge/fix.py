@@ -74,9 +74,9 @@ def fix(
     anisotropy: float = 1.0,
     omega_order: Literal[1, 2] = 1,
     probability: float = 0.5,
-    annealing_sweeps: int = 50,
-    microcanonical: int = 3,
-    temperatures: tuple[float, float] = (0.6, 0.2),
+    annealing_sweeps: int = 15,
+    microcanonical: int = 1,
+    temperatures: tuple[float, float] | None = None,
     strict: bool = True,
     output_precision: Literal["single", "double"] | None = None,
     reproject: bool = False,
@@ -95,9 +95,9 @@ def fix(
     method : str
         "relaxation", "overrelaxation" and "stochastic" go through the SU(2) subgroups;
         "matrix-overrelaxation" finds a site's maximum and overrelaxes the whole matrix, in about a
-        tenth of their sweeps; "annealing" comes first with heatbath sweeps at falling temperature, for
-        a larger functional; "fourier-cg" is the Fourier-accelerated conjugate gradient. "auto" anneals
-        if there are copies to choose from and then takes what is fastest.
+        tenth of their sweeps; "annealing" comes first with heatbath sweeps at falling temperature;
+        "fourier-cg" is the Fourier-accelerated conjugate gradient. "auto" takes what is fastest, and for
+        copies what finds the best one soonest: sweeps of the whole matrix, the first ones near omega = 2.
     theta : float
         Gauge violation to reach.
     reduction : {"mean", "max"}
@@ -123,8 +123,8 @@ def fix(
         With which "stochastic" squares an update.
     annealing_sweeps, microcanonical : int
         Heatbath sweeps of "annealing", and microcanonical sweeps after each.
-    temperatures : (float, float)
-        First and last temperature of "annealing".
+    temperatures : (float, float), optional
+        First and last temperature of "annealing", by default from above to below where g orders.
     strict : bool
         Whether a result that did not converge is an error.
     output_precision : {"single", "double"}, optional

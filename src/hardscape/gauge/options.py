@@ -49,8 +49,9 @@ class FixOptions:
         With which "stochastic" squares a site's update.
     annealing_sweeps, microcanonical : int
         Heatbath sweeps, and microcanonical ones after each of them.
-    temperatures : (float, float)
-        Of the first and of the last heatbath sweep; those between fall geometrically.
+    temperatures : (float, float), optional
+        Of the first and of the last heatbath sweep; those between fall geometrically. By default from above to
+        below where g orders.
     boundary : {"periodic", "open", "sf", "open-sf"}
         Of the field.
     dimensions : {2, 3, 4, 5}
@@ -68,9 +69,9 @@ class FixOptions:
     anisotropy: float = 1.0
     omega_order: Literal[1, 2] = 1
     probability: float = 0.5
-    annealing_sweeps: int = 50
-    microcanonical: int = 3
-    temperatures: tuple[float, float] = (0.6, 0.2)
+    annealing_sweeps: int = 15
+    microcanonical: int = 1
+    temperatures: tuple[float, float] | None = None
     boundary: Boundary = "periodic"
     # Not in the digest of a work, which knows the shape of its links.
     dimensions: int = dataclass_field(default=4, repr=False)
@@ -88,9 +89,9 @@ class FixOptions:
         integer(self.microcanonical, "microcanonical", 0, 2**31 - 1)
         _positive("theta", self.theta)
         _positive("anisotropy", self.anisotropy)
-        for temperature in self.temperatures:
+        for temperature in self.temperatures or ():
             _positive("temperatures", temperature)
-        if self.temperatures[1] > self.temperatures[0]:
+        if self.temperatures is not None and self.temperatures[1] > self.temperatures[0]:
             raise InputError(
                 f"temperatures={self.temperatures}; the first must be at least the last"
             )

@@ -65,7 +65,7 @@ class GaugeFixWork(Work[GaugeFixResult]):
     domains: Together | None = None  # who holds the lattice together; ranks have `threads` each
 
     name: ClassVar[str] = "gauge.fix"
-    revision: ClassVar[int] = 2
+    revision: ClassVar[int] = 3
     unit: ClassVar[str] = "copies"
 
     @classmethod

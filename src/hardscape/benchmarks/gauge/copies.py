@@ -26,6 +26,7 @@ _METHODS: dict[str, dict[str, Any]] = {
     "annealing": {"method": "annealing"},
     "overrelaxation": {"method": "overrelaxation", "omega": 1.7},
     "matrix-overrelaxation": {"method": "matrix-overrelaxation"},
+    "auto": {"method": "auto"},
 }
 #: Functionals of one copy differ by less, at theta below 1e-12; those of two copies by far more.
 _SAME = 1e-8

@@ -92,7 +92,7 @@ class MethodOptions:
     copies: int = 1
     precision: Precision = "double"
     max_sweeps: int = 20000
-    annealing_sweeps: int = 50
+    annealing_sweeps: int = 15
 
 
 @option_group(RUN)

@@ -38,7 +38,7 @@ def scan(
     copies: Annotated[int, Parameter(group=METHOD)] = 1,
     precision: Annotated[Precision, Parameter(group=METHOD)] = "double",
     max_sweeps: Annotated[int, Parameter(group=METHOD)] = 20000,
-    annealing_sweeps: Annotated[int, Parameter(group=METHOD)] = 50,
+    annealing_sweeps: Annotated[int, Parameter(group=METHOD)] = 15,
     read: ReadOptions = _DEFAULT_READ,
     gauge: GaugeOptions = _DEFAULT_GAUGE,
     run: SeededShardRunOptions = _DEFAULT_RUN,

@@ -25,7 +25,7 @@ from hardscape.gauge.lattice.lattices import (
     standings,
 )
 from hardscape.gauge.methods.fourier import FourierSteps
-from hardscape.gauge.methods.relaxation import OmegaTuner
+from hardscape.gauge.methods.relaxation import OmegaTuner, temperatures
 from hardscape.gauge.methods.table import method_of
 from hardscape.gauge.options import FLOORS, FixOptions
 
@@ -33,6 +33,8 @@ _LOG = logging.getLogger("hardscape.gauge")
 
 #: Temperatures between which the clock is looked at.
 _COOLED = 10
+#: Overrelaxation that nearly keeps the functional, and sweeps with it, in which a random start cools slowly.
+_SLOWLY, _COOLING = 1.95, 40
 #: Sweeps between two measurements.
 _CHECK = 10
 #: Checks without progress, at a theta below this many floors, after which a precision is taken to be
@@ -84,8 +86,10 @@ class Descent:
             self._random = True
             lattices.randomize(self.seeds)
             lattices.hold_fixed_slices()
-        if self._method.anneals == "always" or (self._method.anneals == "copies" and copies > 1):
+        if self._method.anneals:
             self.anneal(lattices)
+        if self._method.cools and (self._random or self._method.anneals):
+            self.cool(lattices)
         if double:
             self.finish(lattices, options.theta)
             return lattices
@@ -163,7 +167,7 @@ class Descent:
     def anneal(self, lattices: Lattices) -> None:
         """Heatbath sweeps at falling temperature, each followed by microcanonical ones."""
         options = self.options
-        hot, cold = options.temperatures
+        hot, cold = temperatures(options, lattices.group.nc)
         everywhere = np.tile(lattices.live, (lattices.copies, 1))
         for some in np.array_split(
             np.geomspace(hot, cold, options.annealing_sweeps),
@@ -181,6 +185,14 @@ class Descent:
                 if count
             ]
             self._sweep(lattices, stages, everywhere)
+
+    def cool(self, lattices: Lattices) -> None:
+        """Sweeps of overrelaxation near 2, which let the functional rise slowly: to a larger one in the end."""
+        everywhere = np.tile(lattices.live, (lattices.copies, 1))
+        sweep = self._method.sweep(self.options, _SLOWLY)
+        count = min(_COOLING, self.options.max_sweeps - int(self.sweeps.max()))
+        if count > 0 and not self.context.stopped():
+            self._sweep(lattices, [(sweep, count)], everywhere)
 
     def relax(
         self,

@@ -12,6 +12,25 @@ QUADRATIC = 1e-2
 #: Steps in which omega is tuned, a part of 1: devices whose functions round in different ways take the same.
 STEPS = 2**20
 
+#: Temperatures of the first and of the last heatbath sweep, in units of that at which g orders.
+_SPAN = (1.15, 0.7)
+
+
+def temperatures(options: FixOptions, nc: int) -> tuple[float, float]:
+    """Between which annealing cools: those asked for, or from above to below where g orders.
+
+    That is where the mean field of the neighbours begins to hold itself up, at d / N in d directions, or
+    2 d / N for the real traces of SU(2), less what fluctuations and links take from it (theory/gauge-fixing).
+    """
+    if options.temperatures is not None:
+        return options.temperatures
+    directions = float(options.weights.sum())
+    if options.gauge == "mag":
+        ordered = (0.36 if nc == 2 else 0.21) * directions * (1 if nc <= 3 else 3 / nc)
+    else:
+        ordered = (0.65 if nc == 2 else 0.9 / nc) * directions
+    return _SPAN[0] * ordered, _SPAN[1] * ordered
+
 
 def relaxed(options: FixOptions, omega: float) -> Sweep:
     """One hit in each subgroup."""

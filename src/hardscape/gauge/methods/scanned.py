@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from hardscape.errors import InputError
 from hardscape.figures import COLORS, GREY, finish, new_figure
 from hardscape.gauge.field import GaugeField
+from hardscape.gauge.methods.relaxation import temperatures
 from hardscape.gauge.options import FixOptions
 from hardscape.plain import Plain, finite_or_none
 
@@ -215,7 +216,9 @@ def scanned(
 ) -> GaugeScan:
     """From option sets and their rows."""
     nan = math.nan
-    heated = [x.temperatures if x.method == "annealing" else (nan, nan) for x in settings]
+    heated = [
+        temperatures(x, field.nc) if x.method == "annealing" else (nan, nan) for x in settings
+    ]
     chances = [x.probability if x.method == "stochastic" else nan for x in settings]
     return GaugeScan(
         gauge=settings[0].gauge,

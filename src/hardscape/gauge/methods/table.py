@@ -19,8 +19,10 @@ class Method:
     #: What a sweep does, given the options and the overrelaxation of the moment.
     sweep: Callable[[FixOptions, float], Sweep]
     omega: float | None = None  # overrelaxation where none is asked for; None: tuned on the way
-    #: Whether heatbath sweeps come first; "copies": where there are several to choose from.
-    anneals: Literal["never", "copies", "always"] = "never"
+    #: Whether heatbath sweeps come first.
+    anneals: bool = False
+    #: Whether what is hot, by them or as copies start at random, cools slowly.
+    cools: bool = False
     #: Whether the conjugate gradient takes over; "slow": where sweeps gain less.
     accelerates: Literal["never", "slow", "always"] = "never"
     linear: bool = (
@@ -32,10 +34,10 @@ METHODS = {
     "relaxation": Method(relaxation.relaxed, omega=1.0),
     "overrelaxation": Method(relaxation.subgroups, omega=1.4),
     "stochastic": Method(relaxation.stochastic, omega=1.0),
-    "annealing": Method(relaxation.matrix, anneals="always"),
+    "annealing": Method(relaxation.matrix, anneals=True, cools=True),
     "matrix-overrelaxation": Method(relaxation.matrix),
     "fourier-cg": Method(relaxation.matrix, accelerates="always", linear=True),
-    "auto": Method(relaxation.matrix, anneals="copies", accelerates="slow"),
+    "auto": Method(relaxation.matrix, cools=True, accelerates="slow"),
 }
 
 
