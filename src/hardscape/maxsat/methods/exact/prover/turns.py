@@ -26,8 +26,9 @@ _SOLVERS = ("g4", "g4", "m22", "mcm")
 #: Where the cores raised the lower bound by at least such a share of what is left, they go on at once.
 _PACE = 0.5
 #: Share of a turn that a linear program may take; and the least of the search for better assignments, whose
-#: share is halved where it finds nothing while the cores raise the bound, and else doubled.
-_RELAXED, _LEAST = 0.2, 0.125
+#: share is halved where it finds nothing while the cores raise the bound, or little is left to find, and else
+#: doubled; that is little which is no more than such a share of the cost.
+_RELAXED, _LEAST, _NEAR = 0.2, 0.125, 0.1
 #: Tries of few conflicts for a first assignment, before those of many; both double.
 _TRIES, _LONG_TRIES = 10, 6
 
@@ -88,9 +89,11 @@ def improve(costs: Costs, *, alone: bool = False) -> None:
         before, cost = board.lower, board.cost
         cores.relax(_RELAXED * turn)
         cores.turn(time.thread_time() + turn)
-        if not alone and board.lower - before < _PACE * board.gap:
+        # Without a wish the cores ask all that is left to ask.
+        if not alone and costs.weight and board.lower - before < _PACE * board.gap:
             linear.turn(time.thread_time() + share * turn)
-            idle = board.cost == cost and board.lower > before
+            near = board.cost is not None and board.gap <= _NEAR * board.cost
+            idle = board.cost == cost and (near or board.lower > before)
             share = max(_LEAST, share / 2) if idle else min(1.0, 2 * share)
         if simplifies and turn == _FIRST:  # short proofs are over by now
             trim(costs, cores, _TRIMMED)
