@@ -76,13 +76,14 @@ class Sharing:
         hopeful = self._meets(after, lower, proved)
         proves = before is not self._best or (hopeful and self._closes(before, lower))
         step = float((after is not before or self._pace.gets_on) - proves)
-        least = _LITTLE if hopeful and self._pace.ended and self._near(after, lower) else _LEAST
         if not step:
-            ended, rest = (least, self._rest) if hopeful else (_HALF, _HOPELESS)
+            ended, rest = (_LEAST, self._rest) if hopeful else (_HALF, _HOPELESS)
             to = ended if self._pace.ended else rest
             step = min(1.0, max(-1.0, (to - self._share) / _STEP))
         most = _MOST if hopeful else _HOPELESS
-        self._share = min(most, max(least, self._share + step * _STEP))
+        self._share = min(most, max(_LEAST, self._share + step * _STEP))
+        if hopeful and self._pace.ended and self._near(after, lower):
+            self._share = _LITTLE
         self._best, self._lower = after, lower
 
     def _meets(self, best: Improvement | None, lower: int, proved: float) -> bool:

@@ -28,7 +28,7 @@ _PACE = 0.5
 #: Share of a turn that a linear program may take; and the least of the search for better assignments, whose
 #: share is halved where it finds nothing while the cores raise the bound, or little is left to find, and else
 #: doubled; that is little which is no more than such a share of the cost.
-_RELAXED, _LEAST, _NEAR = 0.2, 0.125, 0.1
+_RELAXED, _LEAST, _NEAR = 0.2, 0.0625, 0.1
 #: Tries of few conflicts for a first assignment, before those of many; both double.
 _TRIES, _LONG_TRIES = 10, 6
 
