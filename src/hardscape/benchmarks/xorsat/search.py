@@ -39,6 +39,7 @@ from hardscape.xorsat import (
 from hardscape.xorsat.methods.quasi_greedy.cuda import CudaClones, CudaRound
 from hardscape.xorsat.methods.quasi_greedy.plan import Plan, default_w1
 from hardscape.xorsat.methods.quasi_greedy.rounds import Rounds
+from hardscape.xorsat.studies.population import population_of
 
 app = cyclopts.App(help=__doc__, result_action="return_value")
 
@@ -288,6 +289,45 @@ def challenge(
         span = f"{tts / math.sqrt(solved):.2g} its error"
         counts = sum(x.runs for x in results), solved
         table.add("TTS99 of all together, updates", *counts, tts, span, updates)
+    _kept(table, save)
+
+
+@app.command
+def pooled(runs: Path, *tables: Path, rate: float, save: Path | None = None) -> None:
+    """TTS99 by all runs of `challenge` that a file keeps, in updates, and so in seconds of a card.
+
+    Parameters
+    ----------
+    runs
+        The file; rows of `tables` that it lacks are added to it.
+    rate
+        Spin updates a second of the card.
+    """
+    known = Table.read(runs)
+    for path in tables:
+        found = Table.read(path)
+        where = found.measured["gpus"][0], found.measured["date"]
+        each = [[*row[:3], row[5], row[6], *where] for row in found.rows if row[6] is not None]
+        known.rows += [row for row in each if row not in known.rows]
+        known.measured = {**found.measured, "command": known.measured["command"]}
+    known.save(runs.parent)
+    columns = ["instance", "runs", "solved", "TTS99, updates", "error of its logarithm", "seconds"]
+    table = Table.begun("xorsat-challenge", columns)
+    table.measured |= {key: known.measured[key] for key in ("gpus", "date", "versions")}
+    names = sorted({str(row[0]) for row in known.rows})
+    numbers = np.array(
+        [
+            [sum(float(str(row[i])) for row in known.rows if row[0] == name) for i in (1, 2, 3)]
+            for name in names
+        ]
+    )
+    for name, (count, solved, updates) in zip(names, numbers, strict=True):
+        tts = -math.log(0.01) * updates / solved if solved else math.inf
+        error = f"{1 / math.sqrt(solved):.2f}" if solved else None
+        table.add(name, int(count), int(solved), tts, error, tts / rate)
+    law = population_of(numbers[:, 1], numbers[:, 2])
+    counts = int(numbers[:, 0].sum()), law.solved
+    table.add("median instance", *counts, law.tts(), f"{law.log_error:.2f}", law.tts() / rate)
     _kept(table, save)
 
 
