@@ -356,6 +356,15 @@ def test_copies_keep_every_functional_and_give_the_best() -> None:
     )
 
 
+def test_copies_that_cool_keep_to_the_sweeps_allowed(fields: dict[int, GaugeField]) -> None:
+    how: dict[str, Any] = {"copies": 2, "strict": False, "seed": 1, "device": "cpu"}
+    for most in (1, 15, 30):
+        assert (fix(fields[3], max_sweeps=most, **how).copies.sweeps == most).all()
+    cooled = fix(fields[3], max_sweeps=20, **how)
+    swept = fix(fields[3], max_sweeps=20, method="matrix-overrelaxation", **how)
+    assert (cooled.copies.functional < swept.copies.functional).all()
+
+
 def test_annealing_finds_larger_functionals() -> None:
     """Of random links, which are a glass."""
     field = GaugeField.random((4, 4, 4, 4), 3, seed=3)

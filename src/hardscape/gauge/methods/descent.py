@@ -33,8 +33,9 @@ _LOG = logging.getLogger("hardscape.gauge")
 
 #: Temperatures between which the clock is looked at.
 _COOLED = 10
-#: Overrelaxation that nearly keeps the functional, and sweeps with it, in which a random start cools slowly.
-_SLOWLY, _COOLING = 1.95, 40
+#: Overrelaxation that nearly keeps the functional, and sweeps with it in which a random start cools slowly: for
+#: each site of the lattice's extent, and at most.
+_SLOWLY, _COOLING = 1.95, (5, 40)
 #: Sweeps between two measurements.
 _CHECK = 10
 #: Checks without progress, at a theta below this many floors, after which a precision is taken to be
@@ -190,7 +191,10 @@ class Descent:
         """Sweeps of overrelaxation near 2, which let the functional rise slowly: to a larger one in the end."""
         everywhere = np.tile(lattices.live, (lattices.copies, 1))
         sweep = self._method.sweep(self.options, _SLOWLY)
-        count = min(_COOLING, self.options.max_sweeps - int(self.sweeps.max()))
+        a_site, most = _COOLING
+        extent = lattices.volume ** (1 / self.options.dimensions)
+        left = self.options.max_sweeps - int(self.sweeps.max())
+        count = min(round(a_site * extent), most, left)
         if count > 0 and not self.context.stopped():
             self._sweep(lattices, [(sweep, count)], everywhere)
 
