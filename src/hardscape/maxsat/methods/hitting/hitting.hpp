@@ -105,7 +105,12 @@ class Hitting {
   // negation of a variable that relaxes them.
   bool tell(const Poll& stopped) {
     std::vector<std::uint32_t> clause;
-    std::vector<std::uint32_t> of(2 * std::size_t{instance_.num_variables}, kNone);
+    std::vector<std::uint32_t> of(2 * std::size_t{instance_.num_variables}, 0);
+    for (std::uint32_t c = 0; c < instance_.num_clauses; ++c)
+      for (const std::int32_t x : instance_.literals(c).first(std::min(2u, instance_.length(c))))
+        ++of[Clauses::code(x)];
+    propagation_.reserve(instance_.num_clauses, instance_.start[instance_.num_clauses], of);
+    std::fill(of.begin(), of.end(), kNone);
     std::uint32_t top = instance_.num_variables;
     for (std::uint32_t c = 0; c < instance_.num_clauses; ++c) {
       if (stopped(c)) return false;

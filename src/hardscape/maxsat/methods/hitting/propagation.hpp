@@ -23,6 +23,12 @@ class Propagation {
     watches_.resize(2 * variables);
     start_.assign(1, 0);
   }
+  // Makes room for so many clauses and literals, and for so many clauses that watch each literal.
+  void reserve(std::size_t clauses, std::size_t literals, std::span<const std::uint32_t> watching) {
+    start_.reserve(clauses + 1);
+    literals_.reserve(literals);
+    for (std::size_t l = 0; l < watching.size(); ++l) watches_[l].reserve(watching[l]);
+  }
 
   std::uint8_t value(std::uint32_t v) const { return value_[v]; }
   bool holds(std::uint32_t l) const { return value_[l >> 1] == !(l & 1); }

@@ -164,6 +164,9 @@ def asks_for_a_cover(formula: Formula) -> bool:
     n = formula.num_variables
     wish = np.zeros(2 * n + 1, dtype=bool)
     wish[n + formula.literals[np.repeat(soft, lengths)]] = True
+    first = int(formula.hard.argmax())  # alone at first: most formulas are refused by it
+    if not wish[n - formula.literals[formula.offsets[first] : formula.offsets[first + 1]]].all():
+        return False
     rows = formula.literals[np.repeat(formula.hard, lengths)]
     return bool(wish[n - rows].all()) and not (wish & wish[::-1]).any()
 
