@@ -8,9 +8,10 @@ nothing of hardscape still catches them.
 from __future__ import annotations
 
 import copyreg
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 
 class HardscapeError(Exception):
@@ -23,6 +24,27 @@ class HardscapeError(Exception):
 
 class InputError(HardscapeError, ValueError):
     """An argument has a value, shape or type that the function cannot accept."""
+
+
+class UnknownArgumentError(HardscapeError, TypeError):
+    """A call has no argument of this name; where one is near to it, the message tells."""
+
+    def __init__(self, names: Iterable[str], known: Iterable[str], meant: str = "") -> None:
+        self.names, self.known = sorted(names), sorted(known)
+        super().__init__(
+            f"{', '.join(self.names)}: no such argument{meant}; how a computation is run is told by "
+            f"{', '.join(self.known)}"
+        )
+
+    def of(self, function: Callable[..., Any]) -> Self:
+        """The same, with the arguments of a function that may be meant."""
+        from difflib import get_close_matches  # only here: they take as long as a small call
+        from inspect import signature
+
+        every = sorted({*signature(function).parameters, *self.known})
+        near = [x for name in self.names for x in get_close_matches(name, every, 1)]
+        meant = f" (did you mean {', '.join(near)}?)" if near else ""
+        return type(self)(self.names, self.known, meant)
 
 
 class FormatError(InputError):

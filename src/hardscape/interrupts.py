@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
-from hardscape.errors import Interrupted
+from hardscape.errors import Interrupted, UnknownArgumentError
 from hardscape.stops import STOPS
 
 #: Seconds within which equal signals are one.
@@ -95,6 +95,8 @@ def interruptible(function: Callable[P, R]) -> Callable[P, R]:
             return result
         except Interrupted:
             raise
+        except UnknownArgumentError as error:
+            raise error.of(function) from None
         except KeyboardInterrupt as stop:
             raise Interrupted(signal.SIGINT) from stop
         finally:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import hardscape
 from hardscape import errors
 from hardscape.engine import Cpu, Cuda, Deadline, RunOptions, resolve, team
 
@@ -52,6 +53,8 @@ def test_what_is_refused(bad: dict[str, Any]) -> None:
 def test_what_is_misspelt() -> None:
     with pytest.raises(TypeError, match="tim_limit"):
         RunOptions.checked(tim_limit=3)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="num_states"):  # is meant
+        hardscape.spectrum({(0, 1): 1.0}, num_state=3)  # type: ignore[call-arg]
 
 
 def test_limits_of_any_real_type() -> None:

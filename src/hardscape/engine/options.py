@@ -15,7 +15,7 @@ from hardscape.engine.device import Cpu, Device, among, cpu_lanes
 from hardscape.engine.estimates.forecast import Forecaster
 from hardscape.engine.ledger import kept_seed
 from hardscape.engine.progress import NullProgress, Progress, ProgressEvent, resolve_progress
-from hardscape.errors import InputError
+from hardscape.errors import InputError, UnknownArgumentError
 
 
 class RunArguments(TypedDict, total=False):
@@ -140,10 +140,7 @@ class RunOptions:
             For a GPU that cannot be used.
         """
         if not run.keys() <= _NAMES:
-            raise TypeError(
-                f"{', '.join(sorted(run.keys() - _NAMES))}: no such argument; how a computation is "
-                f"run is told by {', '.join(sorted(_NAMES))}"
-            )
+            raise UnknownArgumentError(run.keys() - _NAMES, _NAMES)
         lanes = cpu_lanes(run.get("threads"))
         limit, seed = run.get("time_limit"), run.get("seed")
         checkpoint, part = _checked_path(run.get("checkpoint")), _checked_part(run)
