@@ -24,9 +24,12 @@ _HALF = 0.5
 _TURN, TURN_SHARE = 0.2, 0.1
 #: To close such a share of the gap is to find more, too.
 _CLOSED = 0.05
-#: Where the bounds will not meet before the limit the walker's share goes to so much, and to a half where it
-#: has come to its end. A prover without any core has so many seconds before that is said of it.
-_HOPELESS, _UNTRIED = 0.95, 0.5
+#: Where the bounds will not meet before the limit the walker's share goes to so much, and to a little less
+#: where it has come to its end. A prover without any core has so many seconds before that is said of it.
+_HOPELESS, _HOPELESS_BOTH, _UNTRIED = 0.95, 0.8, 0.5
+#: Share of the time left that the prover has before the walker's first turn, and most seconds: its first
+#: assignments are better than most that a walker has by then.
+_AHEAD, _MOST_AHEAD = 0.05, 0.5
 #: Where the gap is no more than such a share of the cost, and the walker has come to its end, its share goes to
 #: so little: nearly all that is left to find is the proof.
 _NEAR, _LITTLE = 0.1, 0.05
@@ -60,6 +63,13 @@ class Sharing:
         """Of the next turn; the least while hard clauses are violated: a solver is likelier to satisfy them."""
         return _LEAST if best is None or best.hard_violations else self._share
 
+    @property
+    def ahead(self) -> float:
+        """Seconds of the prover before the walker's first turn, where there is a limit."""
+        if math.isinf(self._ends):
+            return 0.0
+        return min(_MOST_AHEAD, _AHEAD * (self._ends - time.monotonic()))
+
     def judge(
         self,
         before: Improvement | None,
@@ -77,7 +87,7 @@ class Sharing:
         proves = before is not self._best or (hopeful and self._closes(before, lower))
         step = float((after is not before or self._pace.gets_on) - proves)
         if not step:
-            ended, rest = (_LEAST, self._rest) if hopeful else (_HALF, _HOPELESS)
+            ended, rest = (_LEAST, self._rest) if hopeful else (_HOPELESS_BOTH, _HOPELESS)
             to = ended if self._pace.ended else rest
             step = min(1.0, max(-1.0, (to - self._share) / _STEP))
         most = _MOST if hopeful else _HOPELESS
@@ -123,7 +133,8 @@ class Turns:
         self.walker, self.lower = walker, 0
         self._incumbent, self._sharing = incumbent, sharing
         self._began = self._passed = time.monotonic()
-        self._ends = self._began + _TURN * (1 - share) / (1 - SHARE)
+        first = max(_TURN * (1 - share) / (1 - SHARE), sharing.ahead)
+        self._ends = self._began + first
         self._proved = 0.0  # seconds of the prover so far
 
     @property

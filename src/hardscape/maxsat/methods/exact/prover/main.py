@@ -19,7 +19,8 @@ from .turns import prove
 
 #: PR_SET_PDEATHSIG of Linux.
 _DEATH_SIGNAL = 1
-#: Seconds after which the process may be stopped: short proofs need not prepare for that.
+#: Seconds after which a process that only looks for a first assignment may be stopped: most are over before
+#: they would have prepared for that. Others prepare at once, since many calls let no other thread go on.
 _GRACE = 0.05
 
 
@@ -35,9 +36,9 @@ def read(file: BinaryIO) -> dict[str, Any]:
     return sizes | {"clauses": clauses, "weights": arrays["weights"], "hard": arrays["hard"]}
 
 
-def _end_with(parent: int) -> None:
+def _end_with(parent: int, grace: float) -> None:
     """End with the parent, also while this process is stopped between its turns; then it may be."""
-    time.sleep(_GRACE)
+    time.sleep(grace)
     if sys.platform == "linux":
         import ctypes  # takes milliseconds
 
@@ -76,7 +77,8 @@ def main() -> None:
     Without a descriptor, -1, formulas come by standard input.
     """
     descriptor, number, check, parent = map(int, sys.argv[1:])
-    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    grace = _GRACE if number < 0 else 0.0
+    threading.Thread(target=_end_with, args=(parent, grace), daemon=True).start()
     if descriptor < 0:
         again_and_again()
         return

@@ -33,8 +33,8 @@ _MOST_LITERALS, _MOST_PAIRS = 2_000_000, 300_000
 #: Literals of the rows above which an interior point is sought, and a vertex from there.
 _SIMPLEX = 20_000
 #: Processor time that the first program may take, at least and for each literal, where there are no more than
-#: so many of them for each wish.
-_SECONDS, _EACH, _PRICED = 0.05, 5e-7, 100
+#: so many of them for each wish, and fewer above `_SIMPLEX`: there assignments come first.
+_SECONDS, _EACH, _PRICED, _PRICED_LARGE = 0.05, 5e-7, 100, 30
 #: Share of the gap that the bound must close: where it lies deeper, cores one by one come as far.
 _WORTH = 0.5
 #: Largest cost of a variable that the solver is told, whose tolerances are absolute.
@@ -131,7 +131,8 @@ def installed() -> bool:
 def first_seconds(costs: Costs) -> float:
     """Processor time that a program may take before anything else was done: none where little has a price."""
     literals = sum(map(len, costs.clauses))
-    return _SECONDS + _EACH * literals if literals <= _PRICED * len(costs.soft) else 0.0
+    priced = _PRICED if literals <= _SIMPLEX else _PRICED_LARGE
+    return _SECONDS + _EACH * literals if literals <= priced * len(costs.soft) else 0.0
 
 
 def relaxed(
