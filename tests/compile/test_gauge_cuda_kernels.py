@@ -11,6 +11,7 @@ from hardscape.gauge.ghost.cuda import ghost_kernel
 from hardscape.gauge.lattice.lattices import Rules
 from hardscape.gauge.lattice.schedule import Schedule, Window
 from hardscape.gauge.rounds.cuda import round_kernel
+from hardscape.gauge.sides.cuda import sides_kernel
 from hardscape.gauge.stored.instance import Instance
 
 INSTANCES = [
@@ -39,6 +40,7 @@ def test_kernels_compile(instance: Instance) -> None:
         132,
         2**25,
         cut=dimensions < 5,
+        two_sided=True,
     )
     # Method 3 holds what 0 and 2 do.
     methods = (0, 1, 2, 3) if instance.nc == 3 and dimensions == 4 else (1, 3)
@@ -52,6 +54,7 @@ def test_kernels_compile(instance: Instance) -> None:
         instance.kernel("start", "gauge_get"),
         instance.kernel("flow", "gauge_gradient"),
         instance.kernel("flow", "gauge_move"),
+        sides_kernel(),
     ]
     if dimensions == 4:
         kernels.append(instance.kernel("classic", "gauge_classic"))

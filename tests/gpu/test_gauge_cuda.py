@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from hardscape.gauge.lattice.cuda import CudaLattices
 from hardscape.gauge.lattice.lattices import MICROCANONICAL, Sweep, Turn
 from hardscape.gauge.lattice.schedule import Schedule
 from hardscape.gauge.options import FixOptions, Gauge, MethodName, Precision
+from hardscape.gauge.sides.cuda import distances, sides_of
 from hardscape.gauge.work import GaugeFixWork
 from helpers import gauge_oracles
 
@@ -97,10 +99,43 @@ SCHEDULES = [
     Schedule(64, 2, parts=1, lag=9, groups=2, staged=5, tile=(2, 4)),
     Schedule(32, 4, parts=4, lag=9, groups=1, staged=8, tile=(8, 2)),
     Schedule(128, 1, parts=4, lag=0, groups=3, staged=2),
+    Schedule(32, 4, parts=4, lag=5, staged=8, tile=(8, 2), sides=2),
+    Schedule(64, 1, parts=2, lag=3, staged=8, tile=(8, 4), sides=2),
     Schedule(128, 2, parts=1, staged=8, tile=(8, 8), kept=True),
     Schedule(64, 2, parts=2, staged=8, tile=(8, 4), kept=True),
     Schedule(32, 2, parts=1, staged=8, tile=(4, 4), kept=True),
 ]
+
+
+def test_a_gpu_has_the_same_sides_each_time() -> None:
+    """Or none: large ones have two."""
+    with cuda_device(0) as device:
+        found = [sides_of(distances(device)) for _ in range(3)]
+        if found[0] is None:
+            assert found == [None] * 3
+            pytest.skip("the GPU has no sides")
+        for again in found[1:]:
+            assert again is not None
+            apart = int((again != found[0]).sum())
+            assert min(apart, len(again) - apart) <= 4  # of those that are even out the sides
+
+
+@pytest.mark.parametrize("single", [True, False])
+def test_a_large_lattice_is_swept_the_same_by_sides_and_without(single: bool) -> None:
+    field = GaugeField.random((32, 32, 16, 16), 3, seed=3)
+    seeds, active = np.array([5], dtype=np.uint64), np.ones((1, 16), dtype=bool)
+    found = []
+    with cuda_device(0) as device:
+        planned = CudaLattices(device, field.links, options("landau"), single, 1).schedule
+        for sides in (1, 2):
+            lag = 20 // sides
+            schedule = replace(planned, parts=8, lag=lag, sides=sides, tile=(4, 2))
+            gpu = CudaLattices(device, field.links, options("landau"), single, 1, schedule)
+            gpu.randomize(seeds)
+            for _ in range(2):
+                gpu.sweep(Turn([Sweep(1, 1.7)], seeds, np.zeros(1, int), 5, active, STOP))
+            found.append(gpu.transformation(0).get().tobytes())
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("single", [True, False])

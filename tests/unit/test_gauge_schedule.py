@@ -65,6 +65,33 @@ def test_tasks_wait_for_earlier_ones_only(shape: tuple[int, int, int, int], sing
                 assert number[sweep + color - 1, 1 - color, near] < own
 
 
+@settings(max_examples=60, deadline=None)
+@given(extents, st.booleans(), st.integers(1, 4), st.sampled_from([2**20, 2**22]))
+def test_sides_share_each_timeslice(
+    shape: tuple[int, int, int, int], single: bool, copies: int, cache: int
+) -> None:
+    given = shape, 48 if single else 96, single, 4, copies, 132, cache
+    alone, parted = (Schedule.of(*given, two_sided=two) for two in (False, True))
+    if parted.sides == 1:
+        assert parted == alone
+        return
+    beside = parted.parts // 2
+    assert parted.parts == 2 * beside == alone.parts
+    assert alone.lag > 0
+    assert 2 * beside <= parted.lag < (shape[3] - 2) * beside
+    assert parted.tasks(shape, 3) == alone.tasks(shape, 3)
+    assert parted.blocks_of(shape, 1, 528) % 2 == 0
+
+
+@pytest.mark.parametrize("single", [True, False])
+def test_large_lattices_are_parted(single: bool) -> None:
+    size = 48 if single else 96
+    for extent in (32, 48, 64):
+        given = (extent,) * 4, size, single, 4, 1, 132, 50 * 2**20
+        assert Schedule.of(*given, two_sided=True).sides == 2
+        assert Schedule.of(*given).sides == 1
+
+
 @pytest.mark.parametrize("single", [True, False])
 def test_blocks_keep_their_links_where_all_are_resident(single: bool) -> None:
     def chosen(shape: tuple[int, int, int, int], copies: int, shared: int = 228 * 1024) -> Schedule:

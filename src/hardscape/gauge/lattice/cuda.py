@@ -17,6 +17,7 @@ from hardscape.gauge.lattice.lattices import Lattices, Measurement, Rounds, Rule
 from hardscape.gauge.lattice.schedule import WHOLE, Schedule, Window
 from hardscape.gauge.options import FixOptions
 from hardscape.gauge.rounds.cuda import CudaRounds
+from hardscape.gauge.sides.cuda import sides
 from hardscape.gauge.stored.instance import THREADS, Instance
 from hardscape.gauge.stored.storage import IN_FLIGHT, Storage
 
@@ -152,29 +153,43 @@ class CudaLattices(Lattices):
         self._on_sites("start", "gauge_unit")
         x, y, z, t = self.instance.box
         self.moving = x, y, z, t - 2 * window.halo
-        attributes = cupy.cuda.Device().attributes
-        self.schedule = schedule or Schedule.of(
-            self.moving,
-            self.instance.matrix_bytes,
-            single,
-            options.directions,
-            copies,
-            device.multiprocessors,
-            int(attributes["L2CacheSize"]),
-            staging=not device.arch.startswith("sm_7"),
-            cut=options.dimensions < 5,
-            shared=0 if window.halo else int(attributes["MaxSharedMemoryPerMultiprocessor"]),
-        )
+        self.schedule = schedule or self._planned(options)
         if window.uneven:
-            self.schedule = replace(self.schedule, lag=0)
+            self.schedule = replace(self.schedule, lag=0, sides=1)
         slabs = t * self.schedule.parts
-        self.counters = cupy.zeros((self.schedule.groups, 2, slabs), dtype=np.uint32)
+        told = sides(device) if self.schedule.sides > 1 else None
+        none = np.zeros(device.multiprocessors, np.uint8)
+        self._side_of = cupy.asarray(none if told is None else told)
+        counted = self.schedule.groups * 2 * slabs + 2  # and the blocks of two sides
+        self.counters = cupy.zeros(counted, dtype=np.uint32)
         self._always = cupy.ones(copies, dtype=np.int32)
         self._rounds: CudaRounds | None = None
         self._masks: dict[bytes, Any] = {}
         self._told: dict[str, tuple[Any, NDArray[Any]]] = {}
         self._sweeping: dict[int, tuple[LoadedKernel, int, int]] = {}
         self._coloring: dict[int, LoadedKernel] = {}
+
+    def _planned(self, options: FixOptions) -> Schedule:
+        """The schedule that suits the lattice and the GPU."""
+        attributes, halo = self._cupy.cuda.Device().attributes, self.instance.window.halo
+
+        def planned(two_sided: bool) -> Schedule:
+            return Schedule.of(
+                self.moving,
+                self.instance.matrix_bytes,
+                self.single,
+                options.directions,
+                self.copies,
+                self._device.multiprocessors,
+                int(attributes["L2CacheSize"]),
+                staging=not self._device.arch.startswith("sm_7"),
+                cut=options.dimensions < 5,
+                shared=0 if halo else int(attributes["MaxSharedMemoryPerMultiprocessor"]),
+                two_sided=two_sided,
+            )
+
+        found = planned(True)
+        return found if found.sides == 1 or sides(self._device) is not None else planned(False)
 
     # -- g from and to users' arrays ---------------------------------------------------------
 
@@ -287,6 +302,7 @@ class CudaLattices(Lattices):
             before.counters,
             after.counters,
             self._origin,
+            self._side_of,
             shared=shared,
             cooperative=True,  # blocks wait for each other
         )

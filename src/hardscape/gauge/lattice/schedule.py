@@ -49,6 +49,9 @@ class Schedule:
     tile: tuple[int, int] = (1, 1)
     # Whether a block has one tile for good and keeps its links: `staged` of them a thread.
     kept: bool = False
+    # Sides of the GPU that have parts of each timeslice of their own (see sides/cuda.py), 1 or 2; the lag is in
+    # slabs of a side.
+    sides: int = 1
 
     @classmethod
     def of(
@@ -63,12 +66,14 @@ class Schedule:
         staging: bool = True,
         cut: bool = True,
         shared: int = 0,
+        two_sided: bool = False,
     ) -> Schedule:
         """Choose for a lattice, `copies` of it and a GPU with `cache` bytes of second-level cache.
 
         Before compute capability 8.0 shared memory cannot be filled beside other work: no `staging`. A
         timeslice of five dimensions is not `cut`: neighbours in w would lie in other slabs than the next ones.
-        Links are kept where all of them fit the `shared` bytes that a multiprocessor has.
+        Links are kept where all of them fit the `shared` bytes that a multiprocessor has. Each side of a
+        `two_sided` GPU takes half of the slabs of each timeslice.
         """
         x, y, z, t = shape
         small = matrix_bytes <= _REGISTERS
@@ -93,6 +98,10 @@ class Schedule:
         lag = 2 * parts + -(-parts // 2) + round(in_slabs / 2)
         if groups > 1 or used <= _CACHED * cache or lag + 2 * parts >= t * parts:
             lag = 0
+        # What is read again is near on a side, so that to wait costs more than a longer way: measured.
+        sides, far = 1, parts + round(in_slabs / 2) + 1
+        if two_sided and lag and parts % 2 == 0 and 2 * (far + parts) < t * parts:
+            sides, lag = 2, far
         staged = 2 * directions
         held = _KEEPING * (staged * matrix_bytes * _THREADS + _RESERVED)
         if (
@@ -102,7 +111,9 @@ class Schedule:
             and held <= shared
         ):
             return cls(_THREADS, _KEEPING, z // tile[1], 0, 1, staged, tile, kept=True)
-        return cls(_THREADS, blocks, parts, lag, groups, staged * (staging and small), tile)
+        return cls(
+            _THREADS, blocks, parts, lag, groups, staged * (staging and small), tile, sides=sides
+        )
 
     def constants(self) -> dict[str, int]:
         """The same for the kernel."""
@@ -119,7 +130,7 @@ class Schedule:
         x, y, z, t = shape
         slabs = t * self.parts
         tiles = -(-(x * y * z // 2 // self.parts) // self.threads)
-        return 2 * (count * slabs + self.lag) * tiles * self.groups
+        return 2 * count * slabs * tiles * self.groups
 
 
 def _divisor(number: int, most: int) -> int:

@@ -5,7 +5,8 @@
 
 namespace hardscape::gauge {
 
-constexpr int kSlabs = kOwn * kParts;                  // that move here
+constexpr int kBeside = kParts / kSides;               // of a timeslice, those of a side of the GPU
+constexpr int kSlabs = kOwn * kBeside;                 // of a side, that move here
 constexpr int kSlabSites = kX * kY * kZ / 2 / kParts;  // of one colour
 constexpr int kTiles = (kSlabSites + kThreads - 1) / kThreads;
 
@@ -18,50 +19,83 @@ struct Task {
 // The same with those of the timeslices at the sides, which rest: slabs are numbered among these.
 constexpr int kCounted = kT * kParts;
 
-// Tasks are numbered slab by slab. Where links are kept, every block has a tile of its own. Where
-// kLag is 0, all slabs of a colour come before those of the
-// other. Else the colours alternate, colour 1 so many slabs behind, and a sweep begins at once
-// where the one before began: two timeslices on, where that is long done.
-__device__ inline bool place_of(int number, int count, int& color, int& sweep, int& place) {
-  const int tile_row = number / kTiles;
+// Tasks of a side are numbered slab by slab. Where links are kept, every block has a tile of its
+// own. Where kLag is 0, all slabs of a colour come before those of the other. Else the colours
+// alternate, colour 1 so many slabs behind, and a sweep begins at once where the one before began:
+// two timeslices on, where that is long done.
+__device__ inline void place_of(int row, int count, Task& task, int& place) {
+  int slot = row;
   if constexpr (kLag == 0) {
-    place = tile_row % kSlabs;
-    color = tile_row / kSlabs % 2;
-    sweep = tile_row / (2 * kSlabs);
-    return true;
+    task.color = row / kSlabs % 2;
+    task.sweep = row / (2 * kSlabs);
+    place = row % kSlabs;
+    return;
   }
-  color = tile_row % 2;
-  const int slot = tile_row / 2 - color * kLag;
-  if (slot < 0) return false;
-  sweep = slot / kSlabs;
+  const int slots = count * kSlabs, both = row - kLag;
+  if (both < 0) {
+    task.color = 0;
+  } else if (both < 2 * (slots - kLag)) {
+    task.color = both % 2;
+    slot = both / 2 + (task.color ? 0 : kLag);
+  } else {
+    task.color = 1;
+    slot = row - slots;
+  }
+  task.sweep = slot / kSlabs;
   place = slot % kSlabs;
-  return sweep < count;
 }
 
-__device__ inline int tasks_of(int count) { return 2 * (count * kSlabs + kLag) * kTiles * kGroups; }
+__device__ inline int tasks_of(int count) { return 2 * count * kSlabs * kTiles * kGroups; }
 
-// Fills in the first task from `number` on, in steps of the grid, and returns its number.
-__device__ inline int next_task(int number, int tasks, int count, Task& task) {
-  for (; number < tasks; number += gridDim.x) {
-    int place;
-    if (!place_of(number / kGroups, count, task.color, task.sweep, place)) continue;
-    if constexpr (!kKept) place = ((2 * task.sweep + task.color) * kParts + place) % kSlabs;
-    task.slab = place + kHalo * kParts;
-    const int site = number / kGroups % kTiles * kThreads + threadIdx.x;
-    task.inside = site < kSlabSites;
-    int rest = site / (kX / 2);
-    const int y = rest % kTileY;
-    rest /= kTileY;
-    const int z = rest % kTileZ;
-    rest /= kTileZ;
-    task.at.y = rest % (kY / kTileY) * kTileY + y;
-    rest /= kY / kTileY;
-    task.at.z = task.slab % kParts * (kZ / kParts) + rest * kTileZ + z;
-    task.at.t = task.slab / kParts;
-    task.at.x = 2 * (site % (kX / 2)) + ((task.at.row() + task.color) & 1);
-    break;
+// Fills in the task of a number, if there are so many.
+__device__ inline void fill_in(int number, int count, int side, Task& task) {
+  if (number >= tasks_of(count)) return;
+  int place;
+  place_of(number / kGroups / kTiles, count, task, place);
+  if constexpr (!kKept) place = ((2 * task.sweep + task.color) * kBeside + place) % kSlabs;
+  task.slab = (place / kBeside + kHalo) * kParts + side * kBeside + place % kBeside;
+  const int site = number / kGroups % kTiles * kThreads + threadIdx.x;
+  task.inside = site < kSlabSites;
+  int rest = site / (kX / 2);
+  const int y = rest % kTileY;
+  rest /= kTileY;
+  const int z = rest % kTileZ;
+  rest /= kTileZ;
+  task.at.y = rest % (kY / kTileY) * kTileY + y;
+  rest /= kY / kTileY;
+  task.at.z = task.slab % kParts * (kZ / kParts) + rest * kTileZ + z;
+  task.at.t = task.slab / kParts;
+  task.at.x = 2 * (site % (kX / 2)) + ((task.at.row() + task.color) & 1);
+}
+
+// Where the GPU has sides, half of all blocks are of each: a block is of the side where it runs,
+// unless that has its half by now.
+struct Place {
+  int side, number;  // the number among the blocks of that side, or kNone: one too many
+};
+constexpr int kNone = 1 << 30;
+
+__device__ inline Place place_of_block(unsigned* arrived, const unsigned char* side_of,
+                                       Chunk* shared) {
+  if constexpr (kSides == 1) return Place{0, static_cast<int>(blockIdx.x)};
+  const int half = gridDim.x / kSides;
+  Place* told = reinterpret_cast<Place*>(shared);
+  if (threadIdx.x == 0) {
+    unsigned multiprocessor;
+    asm("mov.u32 %0, %%smid;" : "=r"(multiprocessor));
+    Place here{side_of[multiprocessor], 0};
+    here.number = atomicAdd(arrived + here.side, 1u);
+    if (here.number >= half) {
+      here.side = 1 - here.side;
+      here.number = atomicAdd(arrived + here.side, 1u);
+      if (here.number >= half) here.number = kNone;
+    }
+    *told = here;
   }
-  return number;
+  __syncthreads();
+  const Place here = *told;
+  __syncthreads();
+  return here;
 }
 
 __device__ inline unsigned acquired(const unsigned* from) {
@@ -159,7 +193,7 @@ struct KeptLinks {
 
   __device__ void bring(Task task, int count) const {
     for (int color = 0; color < 2; ++color) {
-      next_task(color * gridDim.x + blockIdx.x, 2 * gridDim.x, count, task);
+      fill_in(color * gridDim.x + blockIdx.x, count, 0, task);
       const int here = color * kHalf + task.at.natural() / 2;
       for (int mu = 0; mu < kDirections; ++mu) {
         const Chunk* from = link_of(links, mu, here);

@@ -5,7 +5,8 @@
 // resident at once, take every gridDim-th. A task reads sites of the other colour in five slabs and
 // waits until those are as far as it needs them; all that it waits for has a smaller number, so the
 // task of the smallest number never waits. Colour 1 follows colour 0 by kLag slabs: a link is
-// read from memory for colour 0 and found in the cache for colour 1.
+// read from memory for colour 0 and found in the cache for colour 1. Where the GPU has sides, each
+// has half of the slabs of every timeslice and half of the blocks, and numbers of its own.
 //
 // GPUs that hold a window each of one lattice run this side by side. A block writes what it moved
 // on the first and the last of its GPU's timeslices into its neighbours' copies too, through peer
@@ -25,26 +26,29 @@ __device__ bool any_of(const int* going, int copies) {
   return any;
 }
 
-// done[group][color][slab] counts tasks and starts at 0. `going` says of each copy whether any of
-// it moves: it is known only when what was launched before is over.
+// done[group][color][slab] counts tasks and starts at 0, and so does, behind it, how many blocks
+// each side has. `going` says of each copy whether any of it moves: it is known only when what was
+// launched before is over.
 extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
     gauge_sweep(const Chunk* __restrict__ links, Chunk* all, const double* __restrict__ steps,
                 const unsigned long long* __restrict__ seeds, const long long* __restrict__ firsts,
                 const unsigned char* __restrict__ active, const int* __restrict__ going,
                 unsigned* done, int copies, int count, Chunk* before, Chunk* after,
-                unsigned* done_before, unsigned* done_after, int origin) {
+                unsigned* done_before, unsigned* done_after, int origin,
+                const unsigned char* __restrict__ side_of) {
   extern __shared__ Chunk shared[];
   if (!any_of(going, copies)) return;
   const Beside beside{before, after, done_before, done_after};
   const Run run{links, all, steps, seeds, firsts, active, beside, origin, copies};
   const Choice<kKept, KeptLinks, StagedLinks>::type near{links, shared + threadIdx.x};
   const int tasks = tasks_of(count);
+  const Place place = place_of_block(done + 2 * kCounted * kGroups, side_of, shared);
   // The first turn has no task but to bring the links of the first.
   Task task{}, next;
-  int number = -1, following = blockIdx.x;
+  int number = -1, following = place.number;
   near.bring(task, count);
   for (;;) {
-    following = next_task(following, tasks, count, next);
+    fill_in(following, count, place.side, next);
     const bool any = number >= 0;
     const int group = any ? number % kGroups : 0;
     const int last = copies * (group + 1) / kGroups - 1;
@@ -65,6 +69,6 @@ extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
     if (following >= tasks) return;
     task = next;
     number = following;
-    following += gridDim.x;
+    following += gridDim.x / kSides;
   }
 }

@@ -1,0 +1,1 @@
+"""Which half of a GPU a multiprocessor is near to."""
