@@ -30,11 +30,9 @@ from .exclusions import confirm_clique, wish_for_one
 _PARTS, _BITS = 60, 50
 #: Most literals of the rows, and most pairs that cliques are made of.
 _MOST_LITERALS, _MOST_PAIRS = 2_000_000, 300_000
-#: Literals of the rows above which an interior point is sought, and a vertex from there.
-_SIMPLEX = 20_000
 #: Processor time that the first program may take, at least and for each literal, where there are no more than
-#: so many of them for each wish, and fewer above `_SIMPLEX`: there assignments come first.
-_SECONDS, _EACH, _PRICED, _PRICED_LARGE = 0.05, 5e-7, 100, 30
+#: so many of them for each wish, and fewer above `_LARGE`: there assignments come first.
+_SECONDS, _EACH, _PRICED, _PRICED_LARGE, _LARGE = 0.05, 1.5e-6, 100, 30, 20_000
 #: Share of the gap that the bound must close: where it lies deeper, cores one by one come as far.
 _WORTH = 0.5
 #: Largest cost of a variable that the solver is told, whose tolerances are absolute.
@@ -94,12 +92,12 @@ class Relaxation:
         self._costs = costs
         self.multipliers: list[int] = []
 
-    def solve(self, seconds: float) -> bool:
+    def solve(self, seconds: float, solver: str = "simplex") -> bool:
         """Propose multipliers, in so much processor time; whether that was enough."""
         literals = sum(len(row.literals) for row in self.rows)
         if not self.rows or literals > _MOST_LITERALS:
             return True
-        proposed = _dual(self.rows, self._costs, time.thread_time() + seconds)
+        proposed = _dual(self.rows, self._costs, time.thread_time() + seconds, solver)
         if proposed is not None:
             self.multipliers = [max(0, round(q * self.scale)) for q in proposed]
         return proposed is not None
@@ -131,12 +129,12 @@ def installed() -> bool:
 def first_seconds(costs: Costs) -> float:
     """Processor time that a program may take before anything else was done: none where little has a price."""
     literals = sum(map(len, costs.clauses))
-    priced = _PRICED if literals <= _SIMPLEX else _PRICED_LARGE
+    priced = _PRICED if literals <= _LARGE else _PRICED_LARGE
     return _SECONDS + _EACH * literals if literals <= priced * len(costs.soft) else 0.0
 
 
 def relaxed(
-    costs: Costs, against: dict[int, set[int]], seconds: float
+    costs: Costs, against: dict[int, set[int]], seconds: float, solver: str = "simplex"
 ) -> list[tuple[Row, int]] | None:
     """Have costs begin anew with what a linear program proposes, where that pays; None if it takes too long.
 
@@ -146,7 +144,7 @@ def relaxed(
     if not costs.soft or not installed():
         return []
     relaxation = Relaxation(costs, against)
-    if not relaxation.solve(seconds):
+    if not relaxation.solve(seconds, solver):
         return None
     lower, weight = relaxation.reduced()
     gained = lower - relaxation.scale * board.lower
@@ -169,7 +167,7 @@ def clique_of(costs: Costs, row: Row, weight: int) -> bool:
     return True
 
 
-def _dual(rows: list[Row], costs: Costs, until: float) -> list[float] | None:
+def _dual(rows: list[Row], costs: Costs, until: float, solver: str) -> list[float] | None:
     """What the dual program gives each row; None where it is not solved by then."""
     import numpy as np
 
@@ -185,7 +183,6 @@ def _dual(rows: list[Row], costs: Costs, until: float) -> list[float] | None:
     least = np.array([row.least for row in rows]) - negated
     none = np.empty(0, dtype=np.int32)
     highs = highspy._Highs()  # what Highs wraps; Highs itself prints
-    solver = "ipm" if len(literals) > _SIMPLEX else "simplex"
     options = {"output_flag": False, "threads": 1, "solver": solver, "presolve": "off"}
     for name, value in options.items():
         highs.setOptionValue(name, value)
