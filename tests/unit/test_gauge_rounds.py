@@ -193,7 +193,7 @@ extern "C" __global__ void probe(const Chunk* links, const Chunk* g, double* apa
   Task task{};
   near.bring(task, 1);
   for (int color = 0; color < 2; ++color) {
-    next_task(color * gridDim.x + blockIdx.x, 2 * gridDim.x, 1, task);
+    fill_in(color * gridDim.x + blockIdx.x, 1, 0, task);
     LocalField by_kept, by_stored;
     gather<0>(by_kept, near.of(task), g, task.at, color);
     gather<0>(by_stored, StoredLinks{links}, g, task.at, color);
