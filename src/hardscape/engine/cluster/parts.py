@@ -35,7 +35,10 @@ class Part:
         found = re.fullmatch(r"(\d{1,7})/(\d{1,7})", told) if isinstance(told, str) else None
         number, count = map(int, found.groups()) if found else (0, 0)
         if not 1 <= number <= count <= _MOST:
-            raise InputError(f"shards={told!r}; '1/64' to '64/64' are accepted, for 64 parts")
+            of = count if 0 < count <= _MOST else 64
+            raise InputError(
+                f"shards={told!r}; '1/{of}' to '{of}/{of}' are accepted, for {of} parts"
+            )
         return cls(number, count)
 
     def of(self, total: int) -> range:
