@@ -36,7 +36,7 @@ class Reader:
     byteorder: Literal["big", "little"] | None = None
     skip: int | None = None
     angles: tuple[float, ...] | None = None
-    held: Mapping[str, GaugeField] = field(default_factory=dict)
+    held: Mapping[str, GaugeField] = field(default_factory=dict, repr=False, compare=False)
 
     def read(self, path: str) -> tuple[GaugeField, FileReport | None]:
         """A configuration whose checksum, plaquette and trace are right, or are to be ignored."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -92,8 +92,7 @@ class EnsembleWork(Work[Partial]):
     def digest(self) -> str:
         """Digest of the files' names, sizes and times of change, of fields, the task and the seed."""
         told = [self._identity(path) for path in self.files]
-        reader = replace(self.reader, held={})
-        task = (self.task.name, self.task.revision, self.task, reader, self.seed)
+        task = (self.task.name, self.task.revision, self.task, self.reader, self.seed)
         return hashlib.sha256(repr((told, task)).encode()).hexdigest()
 
     def _identity(self, path: str) -> tuple[Any, ...]:
