@@ -203,6 +203,22 @@ def test_a_program_that_takes_too_long_changes_nothing(monkeypatch):
     assert (costs.weight, costs.scale, costs.paid) == (before, 1, 0)
 
 
+def test_where_little_has_a_price_no_program_comes_first():
+    rng = np.random.default_rng(2)
+    clauses = [(rng.choice(900, 6, replace=False) + 1).tolist() for _ in range(4000)]
+    seconds = []
+    for priced in (10, 300, 900):
+        formula = {
+            "variables": 900,
+            "clauses": [[-v] for v in range(1, priced + 1)] + clauses,
+            "weights": [1] * (priced + 4000),
+            "hard": [0] * priced + [1] * 4000,
+        }
+        seconds.append(relaxation.first_seconds(arithmetic.Costs.of(formula, Silent())))
+    assert seconds[:2] == [0.0, 0.0]
+    assert seconds[2] > 0.05
+
+
 def test_without_a_solver_of_programs_nothing_changes(monkeypatch):
     monkeypatch.setattr(relaxation, "installed", lambda: False)
     for seed in range(3000, 3020):

@@ -32,7 +32,7 @@ _PARTS, _BITS = 60, 50
 _MOST_LITERALS, _MOST_PAIRS = 2_000_000, 300_000
 #: Processor time that the first program may take, at least and for each literal, where there are no more than
 #: so many of them for each wish, and fewer above `_LARGE`: there assignments come first.
-_SECONDS, _EACH, _PRICED, _PRICED_LARGE, _LARGE = 0.05, 1.5e-6, 100, 30, 20_000
+_SECONDS, _EACH, _PRICED, _PRICED_LARGE, _LARGE = 0.05, 1.5e-6, 100, 65, 20_000
 #: Share of the gap that the bound must close: where it lies deeper, cores one by one come as far.
 _WORTH = 0.5
 #: Largest cost of a variable that the solver is told, whose tolerances are absolute.
