@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from pysat.solvers import Cadical153
 
-from hardscape.benchmarks.maxsat import large, parts
+from hardscape.benchmarks.maxsat import families, formulas, large, parts, solvers
 from hardscape.benchmarks.maxsat.structured import answered, structured, unpacked
 from hardscape.benchmarks.tables import Table
 
@@ -161,3 +161,13 @@ def test_files_of_larger_formulas(tmp_path: Path) -> None:
     instance = unpacked(path, tmp_path, "")
     assert instance.cost("1" * 1024) == 1024
     assert instance.cost("0" * 1024) is None
+
+
+def test_programs_and_proofs_say_the_same() -> None:
+    pytest.importorskip("highspy")
+    lists = formulas.set_cover(20, 30, 3, 1)
+    least = solvers.ours(lists, threads=1, seed=1).cost
+    assert solvers.highs(lists, 60.0).cost == least
+    bound = families.told_by_program(lists)
+    assert least is not None
+    assert 0 < bound <= least

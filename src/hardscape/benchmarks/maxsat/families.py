@@ -1,8 +1,8 @@
 """Weighted partial formulas of many families, beside python-sat's RC2.
 
-``python -m hardscape.benchmarks.maxsat.families tenth`` and ``... proofs``. Of each family some formulas are
-made, from a first seed on. What counts is processor time on both sides, the whole call on ours: on a shared
-machine wall-clock times cannot be compared.
+``python -m hardscape.benchmarks.maxsat.families tenth``, ``... proofs`` and ``... programs``. Of each family
+some formulas are made, from a first seed on. What counts is processor time on both sides, the whole call on
+ours: on a shared machine wall-clock times cannot be compared.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ import itertools
 import math
 import sys
 from pathlib import Path
+from typing import Any
 
 import cyclopts
 
-from hardscape.benchmarks.maxsat.formulas import FAMILIES
-from hardscape.benchmarks.maxsat.solvers import Answer, ours, rc2
+from hardscape.benchmarks.maxsat.formulas import FAMILIES, Lists
+from hardscape.benchmarks.maxsat.solvers import Answer, formula_of, highs, ours, rc2
 from hardscape.benchmarks.tables import Table
 
 app = cyclopts.App(help=__doc__, result_action="return_value")
@@ -134,6 +135,57 @@ def proofs(
         )
         cells = (milliseconds([pair[i] for pair in pairs]) for i in (0, 1))
         table.add(name, len(pairs), *cells, f"{within} of {len(pairs)}")
+    if save:
+        table.save(save)
+
+
+def told_by_program(lists: Lists) -> float:
+    """The bound of the linear program that a proof begins with, in units of weight."""
+    from hardscape.maxsat.methods.exact.near import lists_of
+    from hardscape.maxsat.methods.exact.prover.board import Board
+    from hardscape.maxsat.methods.exact.prover.costs import Costs
+    from hardscape.maxsat.methods.exact.prover.relaxation import Relaxation
+    from hardscape.maxsat.presolve import presolve
+
+    class Silent(Board):
+        def tell(self, **message: Any) -> None:
+            pass
+
+    presolved = presolve(formula_of(lists))
+    relaxation = Relaxation(Costs.of(lists_of(presolved.formula), Silent()), {})
+    solved = relaxation.solve(20.0)
+    return presolved.constant + relaxation.reduced()[0] / relaxation.scale if solved else math.nan
+
+
+@app.command
+def programs(
+    *, instances: int = 2, first: int = 0, limit: float = 10.0, save: Path | None = None
+) -> None:
+    """What linear and integer programs are worth.
+
+    Parameters
+    ----------
+    instances
+        Formulas of each family.
+    first
+        Seed of the first.
+    limit
+        Seconds by the clock for RC2 and HiGHS, and for ours.
+    save
+        Folder for the table.
+    """
+    names = ["family", "best", "bound of the program", "RC2, CPU s", "HiGHS, CPU s", "ours, CPU s"]
+    table = Table.begun("maxsat-programs", names, "python-sat", "highspy")
+    for (name, make), seed in itertools.product(FAMILIES.items(), range(first, first + instances)):
+        lists = make(seed)
+        peers = [peer(lists, limit) for peer in (rc2, highs)]
+        mine = ours(lists, threads=1, seed=1, time_limit=limit)
+        assert mine.cost is not None
+        best = min(x.cost for x in (mine, *peers) if x.cost is not None)
+        bound = max(0.0, told_by_program(lists))
+        ended = (x.cost == best and x.seconds < limit for x in (*peers, mine))
+        seconds = (x.cpu if e else None for e, x in zip(ended, (*peers, mine), strict=True))
+        table.add(f"{name}, seed {seed}", best, round(bound, 1), *seconds)
     if save:
         table.save(save)
 

@@ -162,6 +162,40 @@ print(json.dumps([*spent, solver.getModel()]), flush=True)
     return asked(code, lists, limit)
 
 
+def highs(lists: Lists, limit: float) -> Answer:
+    """HiGHS, the clauses as rows of an integer program; what it takes to read them left out."""
+    code = """
+import json, sys, time
+import highspy, numpy as np
+n, soft, weights, hard = json.load(sys.stdin)
+rows = hard + [[*clause, n + 1 + i] for i, clause in enumerate(soft)]
+rows = [sorted(set(row)) for row in rows]
+literals = np.array([x for row in rows for x in row])
+sizes = [len(row) for row in rows]
+starts = np.cumsum([0, *sizes[:-1]])
+least = 1.0 - np.add.reduceat(literals < 0, starts)
+top = n + len(soft)
+solver = highspy._Highs()
+for name, value in (("output_flag", False), ("threads", 1), ("mip_rel_gap", 0.0)):
+    solver.setOptionValue(name, value)
+nothing = np.zeros(top, dtype=np.int32)
+prices = np.array([0.0] * n + [float(w) for w in weights])
+solver.addCols(top, prices, np.zeros(top), np.ones(top), 0, nothing, nothing[:0], np.empty(0))
+solver.addRows(len(rows), least, np.full(len(rows), np.inf), len(literals), starts.astype(np.int32),
+               (abs(literals) - 1).astype(np.int32), np.sign(literals).astype(np.float64))
+whole = np.array([highspy.HighsVarType.kInteger] * top)
+solver.changeColsIntegrality(top, np.arange(top, dtype=np.int32), whole)
+began, cpu = time.perf_counter(), time.process_time()
+solver.run()
+values = solver.getSolution().col_value
+spent = [time.perf_counter() - began, time.process_time() - cpu]
+print(json.dumps([*spent, [v if values[v - 1] > 0.5 else -v for v in range(1, n + 1)]]))
+"""
+    if find_spec("highspy") is None:
+        return Answer(None, 0.0)
+    return asked(code, lists, limit)
+
+
 def row(*cells: Any) -> None:
     """Print a row of a table."""
     print("| " + " | ".join(map(str, cells)) + " |", flush=True)
