@@ -156,7 +156,7 @@ def test_a_line_search_near_a_maximum_costs_one_gradient(
             Counted.gradients += 1
             return super().gradient()
 
-    near = fix(fields[3], theta=1e-6, device="cpu").fixed()
+    near = fix(fields[3], method="fourier-cg", theta=1e-6, device="cpu").fixed()
     options = FixOptions()
     lattice = Counted(np.ascontiguousarray(near.links), options, False, alone)
     steps, begun = FourierSteps(lattice, options), lattice.measure().theta_mean.mean()
