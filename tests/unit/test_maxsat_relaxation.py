@@ -199,6 +199,9 @@ def test_a_program_that_takes_too_long_changes_nothing(monkeypatch):
     }
     costs = arithmetic.Costs.of(formula, Silent())
     before = dict(costs.weight)
+    monkeypatch.setattr(Silent, "over", lambda self: True)
+    assert relaxation.relaxed(costs, {}, np.inf) is None
+    monkeypatch.undo()
     assert relaxation.relaxed(costs, {}, -1.0) is None
     assert (costs.weight, costs.scale, costs.paid) == (before, 1, 0)
 

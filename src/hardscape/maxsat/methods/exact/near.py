@@ -110,13 +110,16 @@ def _board(
                 turns.walk(self.lower)
             if incumbent.proven:
                 raise Settled
-            self.stopped = context.stopped() or bool(incumbent.halt[0])
+            self.stopped = self.over()
             found = incumbent.best
             if found is not None and not found.hard_violations:
                 self._take(found)
             super().look()
             if time.thread_time() >= until:
                 raise Stopped
+
+        def over(self) -> bool:
+            return self.stopped or context.stopped() or bool(incumbent.halt[0])
 
         def _take(self, found: Improvement) -> None:
             if self.cost is None or found.cost - constant < self.cost:

@@ -67,6 +67,10 @@ class Board:
         if self.cost is not None and self.lower >= self.cost:
             raise Settled
 
+    def over(self) -> bool:
+        """Whether nobody waits for more, as far as that is known without a look."""
+        return self.stopped
+
     def tell(self, **message: Any) -> None:
         """Tell whoever waits."""
         say(**message)

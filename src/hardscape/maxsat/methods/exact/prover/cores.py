@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 
 from .board import Settled
 from .costs import Costs, Count
@@ -41,7 +42,9 @@ class Cores:
         self._oracle.until = until
         costs, board = self._costs, self._costs.board
         if self._level is None:
+            began = time.thread_time()
             self._begin()
+            self._oracle.until += time.thread_time() - began  # which is not the cores' time
         if self._level is None:
             self._level = self._next(max(costs.weight.values(), default=0) + 1)
         while not self._oracle.late():

@@ -213,6 +213,6 @@ def _going(board: Board, until: float) -> Callable[..., None]:
     """What a solver asks from time to time, and that ends it."""
 
     def asked(kind: Any, message: str, told: Any, answer: Any, data: Any) -> None:
-        answer.user_interrupt = board.stopped or time.thread_time() >= until
+        answer.user_interrupt = board.over() or time.thread_time() >= until
 
     return asked
