@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import time
 
 from .board import Settled
@@ -69,7 +70,9 @@ class Cores:
     def _begin(self) -> None:
         """Pay for what a linear program proposes, and for wishes that exclude one another."""
         self._against = exclusions(self._costs)
-        self.relax(first_seconds(self._costs))
+        seconds = first_seconds(self._costs)
+        self._relaxed = seconds == math.inf
+        self.relax(seconds)
         pay_cliques(self._costs, self._against)
 
     def relax(self, seconds: float) -> None:

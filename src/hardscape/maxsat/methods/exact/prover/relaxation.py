@@ -14,6 +14,7 @@ k + 1 literals of which at most one is denied, whether all hold).
 
 from __future__ import annotations
 
+import math
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -127,10 +128,15 @@ def installed() -> bool:
 
 
 def first_seconds(costs: Costs) -> float:
-    """Processor time that a program may take before anything else was done: none where little has a price."""
+    """Processor time that a program may take before anything else was done; infinite where none is worth it.
+
+    That is where little has a price: a formula has very many literals for each wish.
+    """
     literals = sum(map(len, costs.clauses))
-    priced = _PRICED if literals <= _LARGE else _PRICED_LARGE
-    return _SECONDS + _EACH * literals if literals <= priced * len(costs.soft) else 0.0
+    if literals > _PRICED * len(costs.soft):
+        return math.inf
+    late = literals > max(_LARGE, _PRICED_LARGE * len(costs.soft))
+    return 0.0 if late else _SECONDS + _EACH * literals
 
 
 def relaxed(
