@@ -99,7 +99,7 @@ class Schedule:
         if groups > 1 or used <= _CACHED * cache or lag + 2 * parts >= t * parts:
             lag = 0
         # What is read again is near on a side, so that to wait costs more than a longer way: measured.
-        sides, far = 1, parts + round(in_slabs / 2) + 1
+        sides, far = 1, parts + round(in_slabs / 2) + 2
         if two_sided and lag and parts % 2 == 0 and 2 * (far + parts) < t * parts:
             sides, lag = 2, far
         staged = 2 * directions
