@@ -60,11 +60,9 @@ def test_ranks_come_to_what_one_gpu_does() -> None:
     assert on_ranks(2, of_distant_ranks) == two
     assert on_ranks(2, of_distant_ranks, direct=True) == two
     assert one[2] == chains
-    # As one GPU does, in double precision; from single to double the way is another one there.
-    assert one[0][0] == digests[0]
-    assert one[0][-1] == digests[-1]
-    assert one[1] == pytest.approx(heights, abs=1e-5)
-    assert len(digests) == len(CASES)
+    # As one GPU does, whose kernels do whole sweeps, whether ranks sweep side by side or colour by colour.
+    assert one[0] == digests
+    assert one[1] == pytest.approx(heights, abs=1e-12)
 
 
 def accelerated(**how: Any) -> tuple[float, bool]:

@@ -162,6 +162,11 @@ class CudaSlab(ChainSlab):
         with self._gpu():
             self._lattices[key].set_transformation(0, g)
 
+    def adopt(self, key: int, other: int) -> None:
+        """Take over g of another key, of another precision, with that of the sides."""
+        with self._gpu():
+            self._lattices[key].adopt(self._lattices[other])
+
     def slab_move(self, key: int, direction: Any, step: Any) -> None:
         """See `Slab.slab_move`."""
         lattice = self._lattices[key]

@@ -225,6 +225,13 @@ class RankedLattices(Lattices):
         """Set g of copy 0, the only one."""
         self._held.ask("set_transformation", self._key, whole=g)
 
+    def adopt(self, others: Lattices) -> None:
+        """Take over the g of lattices of these ranks in another precision: GPUs do so where it lies."""
+        if self._held.on_gpus and isinstance(others, RankedLattices):
+            self._held.ask("adopt", self._key, others._key)
+        else:
+            super().adopt(others)
+
     def transformation(self, copy: int) -> Any:
         """Return g of copy 0, the only one."""
         return self._held.whole("transformation", self._key)
