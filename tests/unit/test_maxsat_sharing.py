@@ -94,13 +94,13 @@ def test_where_the_bounds_will_not_meet_the_search_has_nearly_all():
     assert limited(lower=0, proved=9.0, left=60.0)[-1] == 0.95
 
 
-def test_a_little_less_where_it_has_come_to_its_end():
+def test_half_of_it_where_it_has_come_to_its_end():
     best = found(9)
-    sharing = Sharing(0.9, found(10), 0, ends=time.monotonic() + 60.0)
+    sharing = Sharing(0.3, found(10), 0, ends=time.monotonic() + 60.0)
     sharing.judge(found(10), best, 1, 1.0, 30.0)
     for _ in range(20):
         sharing.judge(best, best, 1, 1.0, 30.0)
-    assert sharing.of(best) == pytest.approx(0.8)
+    assert sharing.of(best) == pytest.approx(0.5)
 
 
 def test_little_is_left_to_a_walker_at_its_end_where_the_bounds_are_near():

@@ -24,9 +24,9 @@ _HALF = 0.5
 _TURN, TURN_SHARE = 0.2, 0.1
 #: To close such a share of the gap is to find more, too.
 _CLOSED = 0.05
-#: Where the bounds will not meet before the limit the walker's share goes to so much, and to a little less
-#: where it has come to its end. A prover without any core has so many seconds before that is said of it.
-_HOPELESS, _HOPELESS_BOTH, _UNTRIED = 0.95, 0.8, 0.5
+#: Where the bounds will not meet before the limit the walker's share goes to so much, unless it has come to its
+#: end. A prover without any core has so many seconds before that is said of it.
+_HOPELESS, _UNTRIED = 0.95, 0.5
 #: Share of the time left that the prover has before the walker's first turn, and most seconds: its first
 #: assignments are better than most that a walker has by then.
 _AHEAD, _MOST_AHEAD = 0.05, 0.5
@@ -87,7 +87,7 @@ class Sharing:
         proves = before is not self._best or (hopeful and self._closes(before, lower))
         step = float((after is not before or self._pace.gets_on) - proves)
         if not step:
-            ended, rest = (_LEAST, self._rest) if hopeful else (_HOPELESS_BOTH, _HOPELESS)
+            ended, rest = (_LEAST, self._rest) if hopeful else (self._rest, _HOPELESS)
             to = ended if self._pace.ended else rest
             step = min(1.0, max(-1.0, (to - self._share) / _STEP))
         most = _MOST if hopeful else _HOPELESS
