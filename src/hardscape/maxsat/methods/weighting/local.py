@@ -30,6 +30,7 @@ from hardscape.maxsat.methods.weighting.searches import (
     looks_random,
 )
 from hardscape.maxsat.methods.weighting.swaps import Swapping, swapping_is_possible
+from hardscape.maxsat.methods.weighting.vertex import vertex_pays, whole_vertex
 from hardscape.maxsat.task import Task, Walks
 
 #: Hard clauses violated by a walker that was stopped before.
@@ -316,8 +317,10 @@ class Walker:
         hitting = Hitting(work.formula, work.target, *how, initial, self._stop)
         searches: list[Hitting | Weighing | Swapping] = [hitting, weighing]
         late: dict[Search, int] = {}
-        yield hitting, turn if weighs else _AHEAD * turn
+        yield hitting, turn
         if not weighs:
+            self._try_vertex(hitting)
+            yield hitting, (_AHEAD - 1) * turn
             yield weighing, turn
         for count in itertools.count():
             best = min(searches, key=lambda each: each.cost())
@@ -338,6 +341,16 @@ class Walker:
                     whole = self._whole(search, turn)
                     yield search, whole >> late[search]
             turn *= 2
+
+    def _try_vertex(self, hitting: Hitting) -> None:
+        """Have the search by cores go on from a whole vertex of the linear program, if there is one."""
+        if self._stream or hitting.given_up or not vertex_pays(self._work.formula):
+            return
+        found = whole_vertex(self._work.formula)
+        if found is not None:
+            hitting.adopt(found, self._stop)
+            self._own[hitting] = hitting.cost()
+            self._take(hitting)
 
     def _whole(self, search: Search, turn: int) -> int:
         """The turn of a search that is not behind."""
