@@ -6,14 +6,17 @@ import random
 import threading
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from hardscape.engine import Cpu
+from hardscape.engine import Context, Cpu
 from hardscape.maxsat import Formula, solve
 from hardscape.maxsat.methods.exact import exact
 from hardscape.maxsat.methods.weighting import local
 
 pytest.importorskip("pysat", reason="python-sat is not installed")
+
+STOP = np.zeros(1, dtype=np.uint8)
 
 
 def parities(variables, count, seed=1):
@@ -91,3 +94,15 @@ def test_whether_a_walk_is_the_calling_threads():
     assert not replace(work, turn=5.0).brief(Cpu())
     many = Formula.from_clauses([[v] for v in range(1, 300_001)])
     assert not replace(work, formula=many, turn=0.05).brief(Cpu())
+
+
+def first_search(formula):
+    """Who has the first turn."""
+    walker = local.LocalSearch(formula, False, 1, 1, 0).walker(0, Context(Cpu(), None, STOP))
+    return type(next(walker._turns())[0]).__name__
+
+
+def test_cores_come_first_where_wishes_are_literals():
+    assert first_search(parities(20, 10)) == "Hitting"
+    wide = Formula.from_clauses([[1, 2], [3, 4], [5]], hard=[[-1, -3], [-2, -4, -5]])
+    assert first_search(wide) == "Weighing"

@@ -8,8 +8,8 @@ import pytest
 
 from hardscape.benchmarks.maxsat.formulas import upgrade
 from hardscape.maxsat import Formula, solve
+from hardscape.maxsat.methods.hitting.vertex import vertex_pays, whole_vertex
 from hardscape.maxsat.methods.weighting import local
-from hardscape.maxsat.methods.weighting.vertex import vertex_pays, whole_vertex
 
 pytest.importorskip("highspy", reason="highspy is not installed")
 

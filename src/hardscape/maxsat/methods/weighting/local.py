@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from hardscape.engine import Context, Cpu, Device, Partial, Shard, ShardResult, Work, split
 from hardscape.maxsat.formula import LARGE, Formula
 from hardscape.maxsat.incumbent import Incumbent
+from hardscape.maxsat.methods.hitting.vertex import vertex_pays, whole_vertex
 from hardscape.maxsat.methods.installed import can_ask
 from hardscape.maxsat.methods.weighting.growing import Growing
 from hardscape.maxsat.methods.weighting.options import WeightingOptions
@@ -28,9 +29,9 @@ from hardscape.maxsat.methods.weighting.searches import (
     Weighted,
     asks_for_a_cover,
     looks_random,
+    wishes_are_literals,
 )
 from hardscape.maxsat.methods.weighting.swaps import Swapping, swapping_is_possible
-from hardscape.maxsat.methods.weighting.vertex import vertex_pays, whole_vertex
 from hardscape.maxsat.task import Task, Walks
 
 #: Hard clauses violated by a walker that was stopped before.
@@ -310,7 +311,7 @@ class Walker:
         """
         work = self._work
         how = work.seed, self._stream
-        weighs = looks_random(work.formula)  # and cores have all that is demanded
+        weighs = looks_random(work.formula) or not wishes_are_literals(work.formula)
         if weighs:
             yield weighing, turn
         initial = weighing.best() if weighs else self._initial
@@ -338,7 +339,7 @@ class Walker:
                 if isinstance(search, Weighing) or not search.given_up:
                     most = self._most_late(search)
                     late[search] = self._behind(search) * min(most, late.get(search, 0) + 1)
-                    whole = self._whole(search, turn)
+                    whole = turn if weighs and search is weighing else self._whole(search, turn)
                     yield search, whole >> late[search]
             turn *= 2
 

@@ -175,3 +175,9 @@ def looks_random(formula: Formula) -> bool:
     """Whether all clauses have the same length of 3 or more."""
     sizes = np.diff(formula.offsets)
     return len(sizes) > 0 and bool(sizes[0] >= 3) and bool((sizes == sizes[0]).all())
+
+
+def wishes_are_literals(formula: Formula) -> bool:
+    """Whether most soft clauses are single literals."""
+    single = np.diff(formula.offsets)[~formula.hard] == 1
+    return len(single) > 0 and bool(2 * single.sum() >= len(single))

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from hardscape.maxsat.formula import Formula
 
 #: Literals up to which the program takes milliseconds, and pivots after which it is given up.
-_LITERALS, _PIVOTS = 4000, 2000
+_LITERALS, _PIVOTS = 4000, 200
 #: Largest cost of a variable that the solver is told, whose tolerances are absolute.
 _LARGEST = 1000.0
 #: How far from a whole number a value may lie.

@@ -1,0 +1,1 @@
+"""The search by cores of unit propagation, and what it begins with."""
