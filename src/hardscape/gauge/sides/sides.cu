@@ -14,6 +14,7 @@ extern "C" __global__ void gauge_distances(unsigned* zeros, int addresses, int a
   if (threadIdx.x != 0) return;
   unsigned multiprocessor;
   asm("mov.u32 %0, %%smid;" : "=r"(multiprocessor));
+  if (multiprocessor >= gridDim.x) return;  // numbers may have gaps: then a row stays empty
   for (int i = 0; i < addresses; ++i) {
     const int address = (i + multiprocessor) % addresses;  // others are elsewhere
     unsigned least = ~0u;
