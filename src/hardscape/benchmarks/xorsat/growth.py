@@ -1,4 +1,4 @@
-"""Times to solution against N from the runs of many sessions, kept in one file.
+"""Times to solution against N from the runs of many days, kept in one file.
 
 ``python -m hardscape.benchmarks.xorsat.growth measure RUNS 320 --instances 8`` adds runs to the file
 ``RUNS``, in seconds or days: each of them begins anew, stopped ones count, and what a session adds is
@@ -42,7 +42,7 @@ _COLUMNS = [
     "device",
     "date",
 ]
-_COMMAND = "python -m hardscape.benchmarks.xorsat.growth measure, by many sessions, a row each"
+_COMMAND = "python -m hardscape.benchmarks.xorsat.growth measure, on many days, a row each"
 #: w1 of the law, in 256ths; TTS99 is this many times tau.
 _W1, _TTS99 = 14, -math.log(0.01)
 
@@ -178,7 +178,7 @@ def measure(
 
 @app.command
 def gather(runs: Path, *others: Path) -> None:
-    """Add the runs of other files, those of GPUs or sessions side by side, to a file.
+    """Add the runs of other files, those of GPUs side by side, to a file.
 
     Parameters
     ----------
