@@ -31,6 +31,7 @@ from hardscape.maxsat.methods.exact.prover import board as boards
 from hardscape.maxsat.methods.exact.prover import cores as lower
 from hardscape.maxsat.methods.exact.prover import costs as arithmetic
 from hardscape.maxsat.methods.exact.prover import exclusions, relaxation
+from hardscape.maxsat.methods.exact.prover import first as ahead
 from hardscape.maxsat.methods.exact.prover import linear as upper
 from hardscape.maxsat.methods.exact.prover import main as process
 from hardscape.maxsat.methods.exact.prover import oracle as oracles
@@ -278,9 +279,19 @@ def test_a_better_assignment_is_heard(seed, said):
     assert all(message["cost"] >= costs[bits] for message in said if "model" in message)
 
 
+def begins_a_proof(formula):
+    prover.begin(arithmetic.Costs.of(formula, boards.Board()))
+
+
+def begins_a_search(formula):
+    ahead.first(formula, boards.Board())
+
+
+@pytest.mark.parametrize("begins", [begins_a_proof, begins_a_search])
 @pytest.mark.parametrize("seed", range(20))
-def test_a_first_assignment_after_many_tries_or_none(seed, said, monkeypatch):
+def test_a_first_assignment_after_many_tries_or_none(seed, begins, said, monkeypatch):
     monkeypatch.setattr(prover, "FEW_CONFLICTS", 2)
+    monkeypatch.setattr(ahead, "FEW_CONFLICTS", 2)
     monkeypatch.setattr(prover, "_TRIES", 2)
     rng = np.random.default_rng(seed)
     clauses = [
@@ -290,15 +301,14 @@ def test_a_first_assignment_after_many_tries_or_none(seed, said, monkeypatch):
     satisfiable = Solver(name="cd15", bootstrap_with=clauses).solve()
     count = len(clauses)
     formula = {"variables": 50, "clauses": clauses, "weights": [1] * count, "hard": [1] * count}
-    costs = arithmetic.Costs.of(formula, boards.Board())
     if satisfiable:
-        prover.begin(costs)
+        begins(formula)
         (found,) = said
         model = [int(x) for x in found["model"]]
         assert all(any(model[abs(x) - 1] == (x > 0) for x in clause) for clause in clauses)
     else:
         with pytest.raises(boards.Settled):
-            prover.begin(costs)
+            begins(formula)
         assert not said
 
 

@@ -14,8 +14,6 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from .board import Board, Settled, say
-from .session import Session
-from .turns import prove
 
 #: PR_SET_PDEATHSIG of Linux.
 _DEATH_SIGNAL = 1
@@ -60,6 +58,8 @@ def _until_stop(board: Board) -> Iterator[str]:
 
 def again_and_again() -> None:
     """Prove what standard input tells, call by call."""
+    from .session import Session
+
     session = None
     while line := sys.stdin.readline():
         told = json.loads(line)
@@ -85,6 +85,13 @@ def main() -> None:
     with os.fdopen(descriptor, "rb") as file:
         formula = read(file)
     try:
-        prove(formula, Board(sys.stdin, check=bool(check)), number)
+        if number < 0:
+            from .first import first  # without all else, which takes as long as many of its answers
+
+            first(formula, Board())
+        else:
+            from .turns import prove
+
+            prove(formula, Board(sys.stdin, check=bool(check)), number)
     except Settled:
         say(settled=True)

@@ -56,10 +56,7 @@ def begin(costs: Costs) -> None:
 
 
 def prove(formula: dict[str, Any], board: Board, number: int = 0) -> None:
-    """Prove and improve until `Settled`, in the way that a number stands for; below 0 it is enough to begin."""
-    if number < 0:
-        begin(Costs.of(formula, board))
-        return
+    """Prove and improve until `Settled`, in the way that a number stands for."""
     if number:
         import random
 
