@@ -18,6 +18,7 @@ from hardscape.gauge.lattice.schedule import WHOLE, Schedule, Window
 from hardscape.gauge.options import FixOptions
 from hardscape.gauge.rounds.cuda import CudaRounds
 from hardscape.gauge.sides.cuda import sides
+from hardscape.gauge.sides.pages import paged_links
 from hardscape.gauge.stored.instance import THREADS, Instance
 from hardscape.gauge.stored.storage import IN_FLIGHT, Storage
 
@@ -145,19 +146,24 @@ class CudaLattices(Lattices):
                 f"a lattice of {self.volume} sites on a GPU; {_MOST} sites are the most there, "
                 "device='cpu' takes it, and so do domains on several GPUs"
             )
-        self._storage = Storage(device, self.instance)
-        self.links = self._storage.empty(matrices=options.dimensions)
-        for first, part in self._storage.in_parts(links):
-            self._storage.put(self.links, first, part, matrices=options.dimensions)
-        self.transformations = self._storage.empty(copies=copies)
-        self._on_sites("start", "gauge_unit")
         x, y, z, t = self.instance.box
         self.moving = x, y, z, t - 2 * window.halo
         self.schedule = schedule or self._planned(options)
         if window.uneven:
             self.schedule = replace(self.schedule, lag=0, sides=1)
-        slabs = t * self.schedule.parts
         told = sides(device) if self.schedule.sides > 1 else None
+        self.instance = replace(self.instance, paged=told is not None)
+        self._storage = Storage(device, self.instance)
+        self.links = (
+            self._storage.empty(matrices=options.dimensions)
+            if told is None
+            else paged_links(device, self.instance, told)
+        )
+        for first, part in self._storage.in_parts(links):
+            self._storage.put(self.links, first, part, matrices=options.dimensions)
+        self.transformations = self._storage.empty(copies=copies)
+        self._on_sites("start", "gauge_unit")
+        slabs = t * self.schedule.parts
         none = np.zeros(device.multiprocessors, np.uint8)
         self._side_of = cupy.asarray(none if told is None else told)
         counted = self.schedule.groups * 2 * slabs + 2  # and the blocks of two sides

@@ -4,7 +4,8 @@
 // Sites are numbered colour by colour: even ones first, within a colour in the order t, z, y, x. Of
 // a matrix only the rows that determine it are stored, in chunks of 16 bytes, 32 sites together, so
 // that the threads of a warp read and write whole lines at addresses a constant apart:
-// links[site / 32][mu][chunk][site % 32] and g[copy][site / 32][chunk][site % 32].
+// links[site / 32][mu][chunk][site % 32] and g[copy][site / 32][chunk][site % 32]. Where links are
+// paged, each 4 kB of them lie where a table says that stands before them: see sides/pages.py.
 //
 // Lattices of two and three dimensions have extents of 1 in z, or y and z; of five, z counts w too:
 // kW blocks of kZ / kW. Mu is the number of a direction among the lattice's own, the last one t.
@@ -41,7 +42,7 @@ constexpr long long kCopy = (kVolume + 31LL) / 32 * 32 * kChunks;
 constexpr int kOwn = kT - 2 * kHalo;      // timeslices that move here
 constexpr int kPlane = kX * kY * kZ / 2;  // sites of a timeslice of one colour
 // Chunks of links are numbered in 32 bits where those suffice.
-using Index = Choice<(kDimensions * kCopy < (1LL << 32)), unsigned, unsigned long long>::type;
+using Index = Choice<(kDimensions * kCopy < (1LL << 31)), unsigned, unsigned long long>::type;
 
 struct alignas(16) Chunk {
   Real value[kLanes];
@@ -128,6 +129,12 @@ __device__ inline int number_in_whole(const Site& at, int origin) {
   return kHalo > 0 ? at.natural() + origin : at.natural();
 }
 
+// Of paged links, chunks of a page; rows of 32 chunks that 32 sites have, and how many of them are
+// never in two pages.
+constexpr int kPage = 256;
+constexpr int kLinkRows = kDimensions * kChunks;
+constexpr int kUnit = kLinkRows % 8 == 0 ? 8 : kLinkRows % 4 == 0 ? 4 : kLinkRows % 2 == 0 ? 2 : 1;
+
 // A matrix of the rows that read(0), read(1), ... bring, 16 bytes each.
 template <class Read>
 __device__ inline Element assembled(Read&& read) {
@@ -164,7 +171,9 @@ __device__ inline Element load(const Chunk* from) {
 
 __device__ inline Element load(const Chunk* g, int site) { return load(g + chunk_of<1>(site)); }
 
-__device__ inline void store(Chunk* to, const Element& a) {
+// Writes the chunks of the rows that are stored to to(0), to(1), ...
+template <class To>
+__device__ inline void store_to(To&& to, const Element& a) {
   Real value[kChunks * kLanes]{};
 #pragma unroll
   for (int i = 0; i < kRows; ++i) {
@@ -179,16 +188,35 @@ __device__ inline void store(Chunk* to, const Element& a) {
     Chunk chunk;
 #pragma unroll
     for (int l = 0; l < kLanes; ++l) chunk.value[l] = value[c * kLanes + l];
-    to[32 * c] = chunk;
+    *to(c) = chunk;
   }
+}
+
+__device__ inline void store(Chunk* to, const Element& a) {
+  store_to([&](int c) { return to + 32 * c; }, a);
 }
 
 __device__ inline void store(Chunk* g, int site, const Element& a) {
   store(g + chunk_of<1>(site), a);
 }
 
+// The first chunk of a link, where links are not paged; the others follow 32 chunks apart.
 __device__ inline const Chunk* link_of(const Chunk* links, int mu, int site) {
   return links + chunk_of<kDimensions>(site) + 32 * kChunks * mu;
+}
+
+// Chunk `c` of a link.
+__device__ inline const Chunk* chunk_of_link(const Chunk* links, int mu, unsigned site, int c) {
+  const int row = mu * kChunks + c;
+  if constexpr (!kPaged) return links + chunk_of<kDimensions>(site) + 32 * row;
+  constexpr unsigned kUnits = kPage / 32 / kUnit;  // of a page
+  const unsigned unit = site / 32 * (kLinkRows / kUnit) + row / kUnit;
+  const Index page = __ldg(reinterpret_cast<const unsigned*>(links) + unit / kUnits);
+  return links + page * kPage + (unit % kUnits * kUnit + row % kUnit) * 32 + site % 32;
+}
+
+__device__ inline Element load_link(const Chunk* links, int mu, int site) {
+  return assembled([&](int c) { return *chunk_of_link(links, mu, site, c); });
 }
 
 __device__ inline Chunk* copy_of(Chunk* g, int copy) { return g + copy * kCopy; }
@@ -209,11 +237,11 @@ struct StoredLinks {
 
   template <int Mu>
   __device__ Element ahead(int site) const {
-    return load(link_of(links, Mu, site));
+    return load_link(links, Mu, site);
   }
   template <int Mu>
   __device__ Element behind(int site) const {
-    return load(link_of(links, Mu, site));
+    return load_link(links, Mu, site);
   }
 };
 

@@ -294,7 +294,7 @@ struct StagedLinks {
     if constexpr (Place < kStaged) {
       return assembled([&](int c) { return mine[(Place * kChunks + c) * kThreads]; });
     } else {
-      return load(link_of(links, Mu, site));
+      return load_link(links, Mu, site);
     }
   }
 
@@ -314,7 +314,7 @@ struct StagedLinks {
     if constexpr (Place < kStaged) {
 #pragma unroll
       for (int c = 0; c < kChunks; ++c) {
-        const Chunk* from = link_of(links, Mu, site) + 32 * c;
+        const Chunk* from = chunk_of_link(links, Mu, site, c);
         const unsigned to = static_cast<unsigned>(
             __cvta_generic_to_shared(mine + (Place * kChunks + c) * kThreads));
         asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(to),

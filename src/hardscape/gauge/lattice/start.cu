@@ -24,7 +24,15 @@ extern "C" __global__ void __launch_bounds__(kThreads)
       a.im[j][k] = Real(matrix[j * kColors + k].im);
     }
   }
-  store(to + chunk_of<kMatrices>(at.number(at.color())) + 32 * kChunks * (i % kMatrices), a);
+  const int number = at.number(at.color()), matrix_of_site = i % kMatrices;
+  if constexpr (kPaged && kMatrices == kDimensions) {
+    const auto place = [&](int c) {
+      return const_cast<Chunk*>(chunk_of_link(to, matrix_of_site, number, c));
+    };
+    store_to(place, a);
+  } else {
+    store(to + chunk_of<kMatrices>(number) + 32 * kChunks * matrix_of_site, a);
+  }
 }
 
 // The same back; what follows from other rows does so in double precision.

@@ -25,6 +25,7 @@ class Instance:
     abelian: bool = False  # whether the gauge is the maximally Abelian one
     weight: float = 1.0  # of the links in t
     window: Window = WHOLE
+    paged: bool = False  # whether links lie in pages: see sides/pages.py
 
     @property
     def box(self) -> tuple[int, int, int, int]:
@@ -91,6 +92,7 @@ class Instance:
             "kZ": z,
             "kW": self.shape[3] if len(self.shape) == 5 else 1,
             "kT": t,
+            "kPaged": self.paged,
             "kTimeWeight": self.weight,
             "kMatrices": 1,  # a site, of what is brought to the kernels' order
             "kHalo": self.window.halo,
