@@ -86,6 +86,10 @@ class CudaDevice:
     multiprocessors : int
     most_shared : int
         Bytes of shared memory that a block may be granted.
+    whole_shared : int
+        Bytes of shared memory of a multiprocessor.
+    cache : int
+        Bytes of the second-level cache.
     stream : cupy.cuda.Stream
 
     Examples
@@ -105,6 +109,8 @@ class CudaDevice:
         self.arch = f"sm_{device.arch}"
         self.multiprocessors = int(device.properties.multiprocessor_count)
         self.most_shared = int(device.properties.max_shared_memory_per_block_optin)
+        self.whole_shared = int(device.properties.max_shared_memory_per_multiprocessor)
+        self.cache = int(device.properties.l2_cache_size)
         self.stream = _import_cupy().cuda.Stream.from_external(self._stream)
         self._loaded: OrderedDict[Kernel, LoadedKernel] = OrderedDict()
 

@@ -177,7 +177,7 @@ class CudaLattices(Lattices):
 
     def _planned(self, options: FixOptions) -> Schedule:
         """The schedule that suits the lattice and the GPU."""
-        attributes, halo = self._cupy.cuda.Device().attributes, self.instance.window.halo
+        device, halo = self._device, self.instance.window.halo
 
         def planned(two_sided: bool) -> Schedule:
             return Schedule.of(
@@ -186,16 +186,16 @@ class CudaLattices(Lattices):
                 self.single,
                 options.directions,
                 self.copies,
-                self._device.multiprocessors,
-                int(attributes["L2CacheSize"]),
-                staging=not self._device.arch.startswith("sm_7"),
+                device.multiprocessors,
+                device.cache,
+                staging=not device.arch.startswith("sm_7"),
                 cut=options.dimensions < 5,
-                shared=0 if halo else int(attributes["MaxSharedMemoryPerMultiprocessor"]),
+                shared=0 if halo else device.whole_shared,
                 two_sided=two_sided,
             )
 
         found = planned(True)
-        return found if found.sides == 1 or sides(self._device) is not None else planned(False)
+        return found if found.sides == 1 or sides(device) is not None else planned(False)
 
     # -- g from and to users' arrays ---------------------------------------------------------
 

@@ -20,8 +20,8 @@ _ADDRESSES, _APART = 64, 1056
 _EXPLAINED = 0.4
 #: Bytes of shared memory of which a multiprocessor has room for one block.
 _ALONE = 120 * 1024
-#: By UUID of the GPU.
-_found: dict[str, NDArray[np.uint8] | None] = {}
+#: By ordinal of the GPU.
+_found: dict[int, NDArray[np.uint8] | None] = {}
 
 
 def sides_kernel() -> Kernel:
@@ -60,9 +60,6 @@ def sides_of(latency: NDArray[Any]) -> NDArray[np.uint8] | None:
 
 def sides(device: CudaDevice) -> NDArray[np.uint8] | None:
     """The same of a GPU, once a process. To be used inside ``cuda_device``."""
-    import cupy
-
-    uuid = str(cupy.cuda.runtime.getDeviceProperties(device.ordinal)["uuid"])
-    if uuid not in _found:
-        _found[uuid] = sides_of(distances(device))
-    return _found[uuid]
+    if device.ordinal not in _found:
+        _found[device.ordinal] = sides_of(distances(device))
+    return _found[device.ordinal]

@@ -34,7 +34,9 @@ def homes_kernel() -> Kernel:
 def wanted_sides(instance: Instance) -> NDArray[np.uint8]:
     """The side that reads each page of links most: each moves half of every timeslice, in z."""
     x, y, z, t = instance.box
-    rows = len(instance.shape) * instance.chunks  # of 16 bytes for each of 32 sites that lie together
+    rows = (
+        len(instance.shape) * instance.chunks
+    )  # of 16 bytes for each of 32 sites that lie together
     blocks = -(-x * y * z * t // _TOGETHER)
     pages = -(-blocks * rows * _TOGETHER * 16 // _PAGE)
     block = np.arange(pages, dtype=np.int64) * (_PAGE // 16 // _TOGETHER) // rows
