@@ -12,10 +12,12 @@ from hardscape.gauge.lattice.lattices import Rules
 from hardscape.gauge.lattice.schedule import Schedule, Window
 from hardscape.gauge.rounds.cuda import round_kernel
 from hardscape.gauge.sides.cuda import sides_kernel
+from hardscape.gauge.sides.pages import homes_kernel
 from hardscape.gauge.stored.instance import Instance
 
 INSTANCES = [
     Instance((32, 32, 32, 32), 3, single=True),
+    Instance((32, 32, 32, 32), 3, single=False, paged=True),
     Instance((16, 16, 16, 32), 3, single=False, directions=3),
     Instance((4, 6, 8, 10), 2, single=True, abelian=True),
     Instance((4, 4, 4, 4), 2, single=False, weight=2.5),
@@ -55,6 +57,7 @@ def test_kernels_compile(instance: Instance) -> None:
         instance.kernel("flow", "gauge_gradient"),
         instance.kernel("flow", "gauge_move"),
         sides_kernel(),
+        homes_kernel(),
     ]
     if dimensions == 4:
         kernels.append(instance.kernel("classic", "gauge_classic"))

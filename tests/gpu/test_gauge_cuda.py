@@ -20,7 +20,8 @@ from hardscape.gauge.lattice.cuda import CudaLattices
 from hardscape.gauge.lattice.lattices import MICROCANONICAL, Sweep, Turn
 from hardscape.gauge.lattice.schedule import Schedule
 from hardscape.gauge.options import FixOptions, Gauge, MethodName, Precision
-from hardscape.gauge.sides.cuda import distances, sides_of
+from hardscape.gauge.sides.cuda import distances, sides, sides_of
+from hardscape.gauge.sides.pages import homes_of
 from hardscape.gauge.work import GaugeFixWork
 from helpers import gauge_oracles
 
@@ -120,6 +121,22 @@ def test_a_gpu_has_the_same_sides_each_time() -> None:
             assert min(apart, len(again) - apart) <= 4  # of those that are even out the sides
 
 
+def test_pages_are_at_home_on_one_side_each_time() -> None:
+    import cupy
+
+    with cuda_device(0) as device:
+        told = sides(device)
+        if told is None:
+            pytest.skip("the GPU has no sides")
+        zeros = cupy.zeros(2**26, dtype=np.uint8)
+        zeros = zeros[-zeros.data.ptr % 4096 :]
+        found = [homes_of(device, zeros[: len(zeros) // 4096 * 4096], told) for _ in range(3)]
+        assert not zeros.any()
+    assert 0.4 < found[0].mean() < 0.6
+    for again in found[1:]:
+        assert (again != found[0]).mean() < 0.01
+
+
 @pytest.mark.parametrize("single", [True, False])
 def test_a_large_lattice_is_swept_the_same_by_sides_and_without(single: bool) -> None:
     field = GaugeField.random((32, 32, 16, 16), 3, seed=3)
@@ -127,9 +144,9 @@ def test_a_large_lattice_is_swept_the_same_by_sides_and_without(single: bool) ->
     found = []
     with cuda_device(0) as device:
         planned = CudaLattices(device, field.links, options("landau"), single, 1).schedule
-        for sides in (1, 2):
-            lag = 20 // sides
-            schedule = replace(planned, parts=8, lag=lag, sides=sides, tile=(4, 2))
+        for parted in (1, 2):
+            lag = 20 // parted
+            schedule = replace(planned, parts=8, lag=lag, sides=parted, tile=(4, 2))
             gpu = CudaLattices(device, field.links, options("landau"), single, 1, schedule)
             gpu.randomize(seeds)
             for _ in range(2):

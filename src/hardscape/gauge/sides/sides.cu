@@ -1,8 +1,8 @@
 // How far addresses in the second-level cache are from each multiprocessor: cycles of an atomic
 // operation, which is done where the address belongs. latency[multiprocessor][address].
-constexpr int kTurns = 6;  // the shortest of which counts
-constexpr int kChain = 4;  // operations of a turn, each of which waits for the one before
-constexpr int kLooks = 2;  // turns for each of many pages
+constexpr int kTurns = 6;     // the shortest of which counts
+constexpr int kChain = 4;     // operations of a turn, each of which waits for the one before
+constexpr int kLooks = 2;     // turns for each of many pages
 constexpr int kWords = 1024;  // of a page
 
 __device__ unsigned clock_now() {
@@ -42,11 +42,12 @@ extern "C" __global__ void gauge_distances(unsigned* zeros, int addresses, int a
   }
 }
 
-// The same of pages of 4 kB that hold zeros, from any multiprocessor of each side, which are at other
-// pages at a time: latency[side][page]. Warps take the next page of their side, `arrived` of them.
+// The same of pages of 4 kB that hold zeros, from any multiprocessor of each side, which are at
+// other pages at a time: latency[side][page]. Warps take the next page of their side, `arrived` of
+// them.
 extern "C" __global__ void gauge_homes(unsigned* zeros, unsigned pages,
-                                       const unsigned char* __restrict__ side_of,
-                                       unsigned* arrived, unsigned* latency) {
+                                       const unsigned char* __restrict__ side_of, unsigned* arrived,
+                                       unsigned* latency) {
   if (threadIdx.x % 32 != 0) return;
   unsigned multiprocessor;
   asm("mov.u32 %0, %%smid;" : "=r"(multiprocessor));
