@@ -16,6 +16,8 @@ extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
   if (task.at.rests() || !active[task.at.t]) return;
   const Run run{links, g, steps, seeds, firsts, active, Beside{}, origin, 1};
   LocalField local;
+  Element own;
+  if constexpr (kOwnEarly) own = load(g, task.at.number(color));
   gather<0>(local, StoredLinks{links}, g, task.at, color);
-  update(run, task, local, g, 0);
+  update(run, task, local, g, 0, own);
 }

@@ -344,12 +344,16 @@ struct Run {
 // subgroups.
 constexpr bool kAnneals = kMethod == 3;
 
+// Whether a site's own g is on its way while links and neighbours come; a large one fits no
+// registers.
+constexpr bool kOwnEarly = kColors < 4;
+
 __device__ inline void update(const Run& run, const Task& task, LocalField& local, Chunk* g,
-                              int copy) {
+                              int copy, Element& own) {
   const Site& at = task.at;
   const int number = at.number(task.color);
   const double* step = run.steps + 4 * (kAnneals ? task.sweep * run.copies + copy : copy);
-  Element own = load(g, number);
+  if constexpr (!kOwnEarly) own = load(g, number);
   if constexpr (kMethod == static_cast<int>(Method::Matrix)) {
     update_matrix(local, own, Real(step[0]));
   } else {
