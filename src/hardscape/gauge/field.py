@@ -89,6 +89,13 @@ class GaugeField:
         return type(self)(links, boundary=self.boundary, layout=layouts.OURS)
 
     @classmethod
+    def _of(cls, links: Any, boundary: Boundary) -> Self:
+        """A field of links that were checked before, or come from such ones."""
+        made = cls.__new__(cls)
+        made.links, made.boundary, made.seed = links, boundary, None
+        return made
+
+    @classmethod
     def identity(cls, shape: Sequence[int], nc: int = 3, *, dtype: Any = np.complex128) -> Self:
         """Links that are all the identity: the classical vacuum, "cold".
 

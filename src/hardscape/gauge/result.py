@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hardscape.figures import COLORS, GREY, finish, new_figure
 from hardscape.gauge.field import GaugeField
+from hardscape.gauge.fixed.links import transformed
 from hardscape.plain import Plain
 
 #: Of links, by precision.
@@ -167,7 +168,7 @@ class GaugeFixResult(Plain):
             field = field.astype(np.complex128)
         if self.reproject:
             field = field.reproject()
-        return field.transform(self.g).astype(kind)
+        return GaugeField._of(transformed(field.links, self.g), field.boundary).astype(kind)
 
     def plot(self, ax: Any = None) -> Any:
         """Histogram of the copies' functional, or theta against sweeps where there is one copy.

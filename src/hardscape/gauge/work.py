@@ -28,7 +28,6 @@ from hardscape.engine import (
 )
 from hardscape.engine.cluster.parts import whole_of
 from hardscape.engine.ledger import kept_shards
-from hardscape.gauge import layouts
 from hardscape.gauge.domains.together import Together
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.lattice.cpu import CpuLattice
@@ -226,7 +225,7 @@ class GaugeFixWork(Work[GaugeFixResult]):
             seconds=seconds,
             device=(array_namespace(partial["g"]) is np and "cpu") or "cuda",
             seed=self.seed,
-            field=GaugeField(self.links, boundary=self.options.boundary, layout=layouts.OURS),
+            field=GaugeField._of(self.links, self.options.boundary),
             output_precision="double",
             reproject=False,
         )

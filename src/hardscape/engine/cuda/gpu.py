@@ -28,6 +28,7 @@ _LOADED = 64
 # it was used on, so a stream that dies with its thread would take that memory out of circulation.
 _devices: dict[int, CudaDevice] = {}
 _guard = threading.Lock()
+_begun = threading.local()
 
 
 @contextmanager
@@ -58,8 +59,11 @@ def cuda_device(ordinal: int) -> Iterator[CudaDevice]:
     cupy = _import_cupy()
     core = _import_core()
     with cupy.cuda.Device(ordinal):
-        # Objects of cuda.core are initialized thread by thread.
-        core.Device(ordinal).set_current()
+        # Objects of cuda.core are initialized thread by thread, once.
+        begun = _begun.__dict__.setdefault("ordinals", set())
+        if ordinal not in begun:
+            core.Device(ordinal).set_current()
+            begun.add(ordinal)
         with _guard:
             if ordinal not in _devices:
                 _devices[ordinal] = CudaDevice(ordinal)

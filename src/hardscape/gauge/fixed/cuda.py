@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -17,6 +18,7 @@ _THREADS, _PARTS = 128, 16
 _FAR = 1024
 
 
+@lru_cache(maxsize=64)
 def fixed_kernel(
     name: str, dimensions: int, nc: int, single: bool, directions: int = 0, abelian: bool = False
 ) -> Kernel:

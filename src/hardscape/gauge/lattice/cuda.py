@@ -164,8 +164,8 @@ class CudaLattices(Lattices):
         self.transformations = self._storage.empty(copies=copies)
         self._on_sites("start", "gauge_unit")
         slabs = t * self.schedule.parts
-        none = np.zeros(device.multiprocessors, np.uint8)
-        self._side_of = cupy.asarray(none if told is None else told)
+        none = cupy.zeros(device.multiprocessors, dtype=np.uint8)
+        self._side_of = none if told is None else cupy.asarray(told)
         counted = self.schedule.groups * 2 * slabs + 2  # and the blocks of two sides
         self.counters = cupy.zeros(counted, dtype=np.uint32)
         self._always = cupy.ones(copies, dtype=np.int32)
@@ -394,7 +394,9 @@ class CudaLattices(Lattices):
         key = f"{name}{values.shape}"
         held = self._told.get(key)
         if held is None:
-            self._told[key] = held = self._cupy.asarray(values), values.copy()
+            held = self._cupy.empty(values.shape, values.dtype), values.copy()
+            self._told[key] = held
+            held[0].set(values, stream=self._device.stream)
         elif read and not np.array_equal(held[1], values):
             held[0].set(values, stream=self._device.stream)  # in order with the kernels there
             held[1][...] = values

@@ -19,7 +19,7 @@ _KEEPING, _RESERVED = 2, 1024
 _CACHED = 0.6
 #: Sites of one colour that a slab has at least, in double and in single precision.
 _SLAB = {False: 1024, True: 2048}
-#: Slabs by which colours of a side are farther apart than what is under way needs: measured on an H100, an H200.
+#: Slabs by which colours of a side are farther apart than what is under way needs: measured.
 _FARTHER = {False: -2, True: 2}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from hardscape.engine import Kernel, kernel
 from hardscape.gauge.lattice.schedule import WHOLE, Schedule, Window
@@ -74,8 +75,7 @@ class Instance:
         schedule: Schedule,
         constants: Mapping[str, bool | int | float],
     ) -> Kernel:
-        numbers = self.constants | schedule.constants() | dict(constants)
-        return kernel(f"gauge/{path}.cu", name, constants=numbers)
+        return _kernel_of(self, path, name, schedule, tuple(constants.items()))
 
     @property
     def constants(self) -> dict[str, bool | int | float]:
@@ -100,3 +100,15 @@ class Instance:
             "kBefore": self.window.before,
             "kAfter": self.window.after,
         }
+
+
+@lru_cache(maxsize=256)  # a short call asks for each of a dozen
+def _kernel_of(
+    instance: Instance,
+    path: str,
+    name: str,
+    schedule: Schedule,
+    constants: tuple[tuple[str, bool | int | float], ...],
+) -> Kernel:
+    numbers = instance.constants | schedule.constants() | dict(constants)
+    return kernel(f"gauge/{path}.cu", name, constants=numbers)
