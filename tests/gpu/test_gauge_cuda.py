@@ -303,11 +303,11 @@ def test_device_arrays_in_device_arrays_out() -> None:
     assert found.fixed().link_trace() == pytest.approx(found.functional, abs=1e-12)
 
 
-def test_anisotropy() -> None:
+def test_xi() -> None:
     field = GaugeField.random((4, 4, 4, 4), 2, seed=3)
-    keywords: dict[str, Any] = {"anisotropy": 2.5, "theta": 1e-20}
+    keywords: dict[str, Any] = {"xi": 1.5, "theta": 1e-20}
     gpu = fix(field, device="cuda:0", method="matrix-overrelaxation", **keywords)
-    links = gpu.fixed().links * np.array([1, 1, 1, 2.5])[:, None, None]
+    links = gpu.fixed().links * np.array([1, 1, 1, 2.25])[:, None, None]
     assert gauge_oracles.theta(links, "landau") < 1e-19
 
 

@@ -34,10 +34,8 @@ def alone() -> Iterator[Team]:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_sweep_is_that_of_the_cpu(alone: Team, shape: tuple[int, ...], kind: Any) -> None:
     field = GaugeField.random(shape, 3, seed=3)
-    anisotropy = 1.0 if kind == "coulomb" else 1.7
-    chosen = FixOptions(
-        gauge=kind, per_slice=kind == "coulomb", anisotropy=anisotropy, dimensions=len(shape)
-    )
+    xi = 1.0 if kind == "coulomb" else 1.3
+    chosen = FixOptions(gauge=kind, per_slice=kind == "coulomb", xi=xi, dimensions=len(shape))
     seeds = np.array([5, 6], dtype=np.uint64)
     active = np.ones((2, shape[-1]), dtype=bool)
     active[1, 1] = False
@@ -71,10 +69,10 @@ def test_fixing(shape: tuple[int, ...], method: Any, precision: Any) -> None:
     theta = 1e-9 if precision == "single" else 1e-16
     found = gauge.fix(
         field, method=method, precision=precision, theta=theta, copies=2, seed=1, device="cuda",
-        anisotropy=1.5,
+        xi=1.5,
     )  # fmt: skip
     links = found.fixed().to("cpu").links
-    assert float(oracle.theta_by_site(links, "landau", 1.5).mean()) < 1.1 * theta
+    assert float(oracle.theta_by_site(links, "landau", 1.5**2).mean()) < 1.1 * theta
 
 
 @pytest.mark.parametrize("shape", SHAPES)

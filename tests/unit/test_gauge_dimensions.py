@@ -49,13 +49,13 @@ def test_plaquettes_and_transformations(shape: tuple[int, ...], nc: int) -> None
 @pytest.mark.parametrize("shape", SHAPES)
 def test_fixing(shape: tuple[int, ...], kind: Any) -> None:
     field = smooth(shape)
-    anisotropy = 1.0 if kind == "coulomb" else 2.25
-    found = gauge.fix(field, kind, theta=1e-20, anisotropy=anisotropy, seed=1, device="cpu")
+    xi = 1.0 if kind == "coulomb" else 1.5
+    found = gauge.fix(field, kind, theta=1e-20, xi=xi, seed=1, device="cpu")
     links = found.fixed().links
-    assert float(oracle.theta_by_site(links, kind, anisotropy).mean()) < 1e-20
-    height = oracle.functional(links, kind, anisotropy)
+    assert float(oracle.theta_by_site(links, kind, xi**2).mean()) < 1e-20
+    height = oracle.functional(links, kind, xi**2)
     assert found.functional == pytest.approx(height, abs=1e-12)
-    assert height > oracle.functional(field.links, kind, anisotropy)
+    assert height > oracle.functional(field.links, kind, xi**2)
     assert found.fixed().plaquettes() == pytest.approx(field.plaquettes(), abs=1e-12)
 
 
@@ -189,7 +189,7 @@ def test_the_propagator_at_weak_coupling_knows_the_spacing_in_time() -> None:
     fields = []
     for _ in range(16):
         chain.run(6)
-        fixed = gauge.fix(chain.field, anisotropy=xi**2, theta=1e-14, device="cpu", seed=1)
+        fixed = gauge.fix(chain.field, xi=xi, theta=1e-14, device="cpu", seed=1)
         fields.append(fixed.fixed())
     free = gauge.gluon_propagator(fields, xi=xi, beta=beta, cylinder=None)
     z = (free.dressing[1:] * free.count[1:]).sum() / free.count[1:].sum()
@@ -291,7 +291,7 @@ def test_loops_and_smearing(shape: tuple[int, ...], tmp_path: Path) -> None:
     [
         lambda f: gauge.wilson_flow(f, 0.1),
         lambda f: f.to_pyquda(),
-        lambda f: gauge.fix(f, "coulomb", anisotropy=2.0),
+        lambda f: gauge.fix(f, "coulomb", xi=2.0),
         lambda f: gauge.gluon_propagator(f, xi=0.0),
         lambda f: gauge.WilsonChain(f, 2.0, xi=-1.0),
         lambda f: gauge.generate((4,), 2.0),

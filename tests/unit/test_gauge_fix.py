@@ -233,14 +233,14 @@ def test_reduction_max_and_per_slice(fields: dict[int, GaugeField]) -> None:
     assert found.slice_theta_mean.max() <= 1e-14
 
 
-def test_anisotropy_weighs_the_links_in_time(fields: dict[int, GaugeField]) -> None:
+def test_xi_weighs_the_links_in_time(fields: dict[int, GaugeField]) -> None:
     field = fields[2]
-    found = fix(field, anisotropy=2.5, theta=1e-22, device="cpu")
+    found = fix(field, xi=1.5, theta=1e-22, device="cpu")
     links = found.fixed().links
-    weights = np.array([1, 1, 1, 2.5])[:, None, None]
+    weights = np.array([1, 1, 1, 2.25])[:, None, None]
     assert gauge_oracles.theta(links * weights, "landau") < 1e-21
     traces = np.trace(links, axis1=-2, axis2=-1).real.mean(axis=(0, 1, 2, 3)) / 2
-    assert found.functional == pytest.approx((traces * weights[:, 0, 0]).sum() / 5.5, abs=1e-13)
+    assert found.functional == pytest.approx((traces * weights[:, 0, 0]).sum() / 5.25, abs=1e-13)
 
 
 def test_abelian_gauge_does_not_see_the_cartan_subgroup(fields: dict[int, GaugeField]) -> None:
@@ -419,8 +419,8 @@ def test_checkpoint_resumes(fields: dict[int, GaugeField], tmp_path: Path) -> No
         {"copies": 0},
         {"max_sweeps": 0},
         {"seed": -1},
-        {"anisotropy": -1.0},
-        {"gauge": "coulomb", "anisotropy": 2.0},
+        {"xi": -1.0},
+        {"gauge": "coulomb", "xi": 2.0},
         {"gauge": "mag", "method": "fourier-cg"},
         {"omega_order": 3},
         {"probability": 1.5},

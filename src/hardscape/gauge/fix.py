@@ -44,7 +44,7 @@ from hardscape.gauge.domains.together import Together
 from hardscape.gauge.field import GaugeField, checked_field
 from hardscape.gauge.intake import require_links
 from hardscape.gauge.measure import measured
-from hardscape.gauge.options import FixOptions, Gauge, MethodName, Precision, Reduction
+from hardscape.gauge.options import FixOptions, Gauge, MethodName, Precision, Reduction, checked_xi
 from hardscape.gauge.result import DTYPES, GaugeFixResult
 from hardscape.gauge.work import GaugeFixWork
 from hardscape.interrupts import interruptible
@@ -71,7 +71,7 @@ def fix(
     copies: int = 1,
     precision: Precision = "double",
     max_sweeps: int = 20000,
-    anisotropy: float = 1.0,
+    xi: float = 1.0,
     omega_order: Literal[1, 2] = 1,
     probability: float = 0.5,
     annealing_sweeps: int = 15,
@@ -114,9 +114,8 @@ def fix(
         "mixed" sweeps in single precision as far as that goes, and then in double.
     max_sweeps : int
         Sweeps after which a copy is given up.
-    anisotropy : float
-        Weight of the links in t for Landau and maximally Abelian gauge: xi**2 on lattices whose spacing in
-        t is xi times smaller.
+    xi : float
+        Spacing in space over that in time, for Landau and maximally Abelian gauge: links in t weigh xi**2.
     omega_order : {1, 2}
         Order of the power r^omega in "overrelaxation".
     probability : float
@@ -180,7 +179,7 @@ def fix(
         omega=omega,
         precision=precision,
         max_sweeps=max_sweeps,
-        anisotropy=float(anisotropy),
+        xi=checked_xi(xi),
         omega_order=omega_order,
         probability=probability,
         annealing_sweeps=annealing_sweeps,

@@ -44,6 +44,7 @@ from hardscape.gauge.domains.ranks import Domains
 from hardscape.gauge.field import GaugeField, checked_field
 from hardscape.gauge.groups import group
 from hardscape.gauge.intake import check_shape, require_links
+from hardscape.gauge.options import checked_xi
 from hardscape.interrupts import interruptible
 
 #: Sites from which a further thread is worth starting.
@@ -426,15 +427,6 @@ def held_by(
     held = together(domains)
     assert isinstance(held, Domains | Gpus)
     return held
-
-
-def checked_xi(xi: float) -> float:
-    """An anisotropy: how many times larger the spacing in space is than that in time."""
-    if isinstance(xi, bool) or not isinstance(xi, int | float | np.floating | np.integer):
-        raise InputError(f"xi={xi!r}; a number above 0 is accepted")
-    if not 1e-3 <= float(xi) <= 1e3:
-        raise InputError(f"xi={xi!r}; 0.001 to 1000 is accepted")
-    return float(xi)
 
 
 def _check_beta(beta: float) -> float:

@@ -41,7 +41,7 @@ class FixOptions:
 
     Attributes
     ----------
-    gauge, method, theta, reduction, per_slice, omega, precision, max_sweeps, anisotropy
+    gauge, method, theta, reduction, per_slice, omega, precision, max_sweeps, xi
         See :func:`hardscape.gauge.fix`.
     omega_order : {1, 2}
         Order in r - 1 to which "overrelaxation" takes the power r^omega.
@@ -66,7 +66,7 @@ class FixOptions:
     omega: float | None = None
     precision: Precision = "double"
     max_sweeps: int = 20000
-    anisotropy: float = 1.0
+    xi: float = 1.0
     omega_order: Literal[1, 2] = 1
     probability: float = 0.5
     annealing_sweeps: int = 15
@@ -88,17 +88,15 @@ class FixOptions:
         integer(self.annealing_sweeps, "annealing_sweeps", 1, 2**31 - 1)
         integer(self.microcanonical, "microcanonical", 0, 2**31 - 1)
         _positive("theta", self.theta)
-        _positive("anisotropy", self.anisotropy)
+        checked_xi(self.xi)
         for temperature in self.temperatures or ():
             _positive("temperatures", temperature)
         if self.temperatures is not None and self.temperatures[1] > self.temperatures[0]:
             raise InputError(
                 f"temperatures={self.temperatures}; the first must be at least the last"
             )
-        if self.anisotropy != 1 and self.gauge == "coulomb":
-            raise InputError(
-                f"anisotropy={self.anisotropy} is not for gauge='coulomb', without time"
-            )
+        if self.xi != 1 and self.gauge == "coulomb":
+            raise InputError(f"xi={self.xi} is not for gauge='coulomb', without time")
         single = self.precision == "single"
         floor = FLOORS["single" if single else "double"][self.reduction]
         if self.theta < floor:
@@ -121,7 +119,7 @@ class FixOptions:
     @property
     def weights(self) -> NDArray[np.float64]:
         """Weight in the functional of the links in x, y, z, t."""
-        return np.array([1.0] * (self.dimensions - 1) + [0.0 if self.sliced else self.anisotropy])
+        return np.array([1.0] * (self.dimensions - 1) + [0.0 if self.sliced else self.xi**2])
 
     @property
     def scales(self) -> NDArray[np.float64]:
@@ -150,3 +148,12 @@ def _positive(name: str, value: float) -> None:
 def _between(name: str, value: float | None, low: float, high: float) -> None:
     if value is not None and not low <= value <= high:
         raise InputError(f"{name}={value!r}; numbers from {low:g} to {high:g} are accepted")
+
+
+def checked_xi(xi: float) -> float:
+    """Of an anisotropic lattice: how many times larger the spacing in space is than that in time."""
+    if isinstance(xi, bool) or not isinstance(xi, int | float | np.floating | np.integer):
+        raise InputError(f"xi={xi!r}; a number above 0 is accepted")
+    if not 1e-3 <= float(xi) <= 1e3:
+        raise InputError(f"xi={xi!r}; 0.001 to 1000 is accepted")
+    return float(xi)

@@ -56,15 +56,15 @@ class GaugeOptions:
         mean or max over the sites.
     per_slice
         Ask it of every timeslice by itself; by default so for coulomb only.
-    anisotropy
-        Weight of the links in t, for landau and mag: xi^2.
+    xi
+        Spacing in space over that in time, for landau and mag: links in t weigh xi^2.
     """
 
     gauge: Gauge = "landau"
     theta: float = 1e-12
     reduction: Reduction = "mean"
     per_slice: bool | None = None
-    anisotropy: float = 1.0
+    xi: float = 1.0
 
 
 @option_group(METHOD)

@@ -34,11 +34,11 @@ from hardscape.gauge.ensembles.files import Configurations
 from hardscape.gauge.ensembles.result import Ensemble
 from hardscape.gauge.ensembles.run import Plan, run_made
 from hardscape.gauge.ensembles.work import Configuration, Task
-from hardscape.gauge.generate import checked_xi
 from hardscape.gauge.ghost.operator import CpuFaddeevPopov, FaddeevPopov, generators
 from hardscape.gauge.ghost.propagator import require_landau
 from hardscape.gauge.gluon.momenta import units
 from hardscape.gauge.gluon.propagator import DEFAULT_THETA
+from hardscape.gauge.options import checked_xi
 from hardscape.interrupts import interruptible
 from hardscape.plain import Plain, finite_or_none
 
@@ -333,9 +333,9 @@ def faddeev_popov_eigenvalues(
     size = first.volume * (first.nc**2 - 1)
     most = integer(max_iterations, "max_iterations", 1, 2**31 - 1)
     wanted = integer(count, "count", 1, max(1, size // 16))
-    anisotropy = checked_xi(xi)
+    xi = checked_xi(xi)
     like = (first.shape, first.nc)
-    task = HorizonTask(wanted, float(residual), most, theta, like, anisotropy)
+    task = HorizonTask(wanted, float(residual), most, theta, like, xi)
 
     def made(found: Ensemble) -> FaddeevPopovEigenvalues:
         samples = found.values["eigenvalues"]
@@ -348,7 +348,7 @@ def faddeev_popov_eigenvalues(
             free=min(
                 4 * float(weight) ** 2 * math.sin(math.pi / extent) ** 2
                 for weight, extent in zip(
-                    units(first.shape, first.dimensions, anisotropy), first.shape, strict=True
+                    units(first.shape, first.dimensions, xi), first.shape, strict=True
                 )
             ),
             shape=first.shape,

@@ -32,13 +32,12 @@ from hardscape.gauge.ensembles.result import Ensemble
 from hardscape.gauge.ensembles.run import Plan, run_made
 from hardscape.gauge.ensembles.work import Configuration, Task
 from hardscape.gauge.field import GaugeField
-from hardscape.gauge.generate import checked_xi
 from hardscape.gauge.ghost.cuda import CudaFaddeevPopov
 from hardscape.gauge.ghost.operator import CpuFaddeevPopov, FaddeevPopov, generators
 from hardscape.gauge.gluon.momenta import Cut, units
 from hardscape.gauge.gluon.propagator import DEFAULT_THETA, GluonPropagator
 from hardscape.gauge.measure import measured
-from hardscape.gauge.options import FixOptions
+from hardscape.gauge.options import FixOptions, checked_xi
 from hardscape.interrupts import interruptible
 from hardscape.plain import Plain, finite_or_none
 
@@ -206,7 +205,7 @@ def require_landau(
             f"{'x'.join(map(str, like[0]))} as the first, are accepted"
         )
     field.require_unitary()
-    options = FixOptions(anisotropy=xi**2, dimensions=field.dimensions)
+    options = FixOptions(xi=xi, dimensions=field.dimensions)
     violation = float(measured(field, options).violation(options).max())
     if theta is not None and not violation <= theta:
         raise InputError(
@@ -322,18 +321,18 @@ def ghost_propagator(
     if isinstance(residual, bool) or not 1e-14 <= residual < 1:
         raise InputError(f"residual={residual!r}; 1e-14 to 1 is accepted")
     first, _ = plan.reader.read(plan.files[0])
-    anisotropy = checked_xi(xi)
-    chosen = _checked_momenta(momenta, first, Cut(cylinder, cone), anisotropy)
+    xi = checked_xi(xi)
+    chosen = _checked_momenta(momenta, first, Cut(cylinder, cone), xi)
     most = integer(max_iterations, "max_iterations", 1, 2**31 - 1)
     like = (first.shape, first.nc)
-    task = GhostTask(tuple(chosen), float(residual), most, theta, like, anisotropy)
+    task = GhostTask(tuple(chosen), float(residual), most, theta, like, xi)
 
     def made(found: Ensemble) -> GhostPropagator:
         samples = found.values["value"]
         k = np.array(chosen)
         seen = [average(column, error_method, bin_size) for column in samples.T]
         return GhostPropagator(
-            momentum=_momentum(k, first.shape, anisotropy),
+            momentum=_momentum(k, first.shape, xi),
             k=k,
             value=samples.mean(axis=0),
             error=np.array([one.error for one in seen]),
@@ -343,7 +342,7 @@ def ghost_propagator(
             iterations=int(found.values["iterations"].max()),
             theta=float(found.values["theta"].max()),
             seconds=found.seconds,
-            xi=anisotropy,
+            xi=xi,
         )
 
     return run_made(plan, task, made, on_gpu=True, **run)

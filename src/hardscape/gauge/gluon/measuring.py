@@ -105,7 +105,7 @@ def _violation(field: GaugeField, gauge: Literal["landau", "coulomb"], xi: float
     options = FixOptions(
         gauge=gauge,
         per_slice=gauge == "coulomb",
-        anisotropy=xi**2 if gauge == "landau" else 1.0,
+        xi=xi if gauge == "landau" else 1.0,
         boundary=field.boundary,
         dimensions=field.dimensions,
     )

@@ -32,10 +32,10 @@ from hardscape.figures import COLORS, finish, new_figure
 from hardscape.gauge.ensembles.averages import ErrorMethod, average, checked_errors
 from hardscape.gauge.ensembles.run import Plan, run_made
 from hardscape.gauge.field import GaugeField, checked_field
-from hardscape.gauge.generate import checked_xi
 from hardscape.gauge.gluon.algebra import FIELDS, Definition
 from hardscape.gauge.gluon.measuring import PropagatorTask
 from hardscape.gauge.gluon.momenta import Cut
+from hardscape.gauge.options import checked_xi
 from hardscape.interrupts import interruptible
 from hardscape.plain import Plain, finite_or_none
 
@@ -199,7 +199,7 @@ def gluon_propagator(
         logarithmic one up to its third order.
     xi : float
         Spacing in space over that in time, the renormalised one. In Landau gauge the condition is that of
-        ``fix(anisotropy=xi**2)``.
+        ``fix(xi=xi)``.
     beta : float, optional
         Coupling of the action. D is then multiplied by beta / (2 Nc) = 1 / g0^2.
     cylinder : float or None
@@ -260,7 +260,7 @@ def gluon_propagator(
             raise InputError(f"{name}={value!r}; a number above 0 is accepted")
     if slices is not None:
         slices = _checked_slices(gauge, slices)
-    cut, anisotropy = Cut(cylinder, cone), checked_xi(xi)
+    cut, xi = Cut(cylinder, cone), checked_xi(xi)
     checked_errors(error_method, bin_size)
     given = [fields] if isinstance(fields, GaugeField | str | Path) else fields
     every = iter(cast("Iterable[Any]", given))
@@ -268,8 +268,8 @@ def gluon_propagator(
     if first is None:
         raise InputError("fields is empty; at least one configuration is needed")
     every = chain([first], every)
-    measure = PropagatorTask(gauge, definition, cut, bin_width, theta, anisotropy, slices=slices)
-    scale = _Scale(gauge, definition, beta, cut, error_method, bin_size, anisotropy)
+    measure = PropagatorTask(gauge, definition, cut, bin_width, theta, xi, slices=slices)
+    scale = _Scale(gauge, definition, beta, cut, error_method, bin_size, xi)
     if isinstance(first, str | Path):
         plan = Plan.checked("the gluon propagator", every, read, error_method, bin_size)
         opened, _ = plan.reader.read(plan.files[0])

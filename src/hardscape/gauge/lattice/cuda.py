@@ -138,7 +138,7 @@ class CudaLattices(Lattices):
             single,
             options.directions,
             options.gauge == "mag",
-            float(options.scales[-1]) if options.anisotropy != 1 else 1.0,
+            float(options.scales[-1]) if options.xi != 1 else 1.0,
             window,
         )
         if self.volume > _MOST:
