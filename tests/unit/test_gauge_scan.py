@@ -13,6 +13,7 @@ import pytest
 from hardscape import gauge
 from hardscape.cli import main
 from hardscape.errors import BudgetError, CheckpointError, InputError
+from hardscape.gauge.methods.relaxation import temperatures
 from hardscape.gauge.methods.scanned import scanned
 from hardscape.gauge.options import FixOptions
 
@@ -95,6 +96,15 @@ def test_a_scan_goes_on(field: gauge.GaugeField, tmp_path: Path) -> None:
         gauge.scan(field, **given | {"omegas": [1.0, 1.7]}, checkpoint=tmp_path / "job")
     with pytest.raises(BudgetError):
         gauge.scan(field, **given, time_limit=1e-9)
+
+
+def test_what_is_compared_where_nothing_is_asked_for(field: gauge.GaugeField) -> None:
+    found = gauge.scan(field, arguments={"max_sweeps": 10}, **CPU)
+    assert len(found) == 2 * 7 + 5 + 3
+    first, last = found.first_temperature[-3:], found.last_temperature[-3:]
+    own = temperatures(FixOptions(), 3)
+    np.testing.assert_allclose(first, [own[0], 2 * own[0], own[0]])
+    np.testing.assert_allclose(last, [own[1], own[1], own[1] / 2])
 
 
 def test_refusals(field: gauge.GaugeField) -> None:

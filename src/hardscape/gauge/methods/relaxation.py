@@ -17,19 +17,29 @@ _SPAN = (1.15, 0.7)
 
 
 def temperatures(options: FixOptions, nc: int) -> tuple[float, float]:
-    """Between which annealing cools: those asked for, or from above to below where g orders.
-
-    That is where the mean field of the neighbours begins to hold itself up, at d / N in d directions, or
-    2 d / N for the real traces of SU(2), less what fluctuations and links take from it (theory/gauge-fixing).
-    """
+    """Between which annealing cools: those asked for, or from above to below where g orders."""
     if options.temperatures is not None:
         return options.temperatures
+    ordered = _ordering(options, nc)
+    return _SPAN[0] * ordered, _SPAN[1] * ordered
+
+
+def schedules(options: FixOptions, nc: int) -> list[tuple[float, float]]:
+    """What a scan compares: annealing's own temperatures, from twice as warm, and to half as cold."""
+    first, last = temperatures(options, nc)
+    return [(first, last), (2 * first, last), (first, last / 2)]
+
+
+def _ordering(options: FixOptions, nc: int) -> float:
+    """The temperature below which the mean field of the neighbours holds itself up.
+
+    At d / N in d directions, or 2 d / N for the real traces of SU(2), less what fluctuations and links take
+    from it (theory/gauge-fixing).
+    """
     directions = float(options.weights.sum())
     if options.gauge == "mag":
-        ordered = (0.36 if nc == 2 else 0.21) * directions * (1 if nc <= 3 else 3 / nc)
-    else:
-        ordered = (0.65 if nc == 2 else 0.9 / nc) * directions
-    return _SPAN[0] * ordered, _SPAN[1] * ordered
+        return (0.36 if nc == 2 else 0.21) * directions * (1 if nc <= 3 else 3 / nc)
+    return (0.65 if nc == 2 else 0.9 / nc) * directions
 
 
 def relaxed(options: FixOptions, omega: float) -> Sweep:

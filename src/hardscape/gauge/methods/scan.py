@@ -34,6 +34,7 @@ from hardscape.gauge.field import GaugeField, checked_field
 from hardscape.gauge.fix import fix, in_the_group, pays_for_gpu
 from hardscape.gauge.intake import require_links
 from hardscape.gauge.lattice.cuda import require_even
+from hardscape.gauge.methods.relaxation import schedules as cooling
 from hardscape.gauge.methods.scanned import GaugeScan, scanned
 from hardscape.gauge.options import FixOptions, Gauge, MethodName
 from hardscape.gauge.work import GaugeFixWork
@@ -42,7 +43,6 @@ from hardscape.interrupts import interruptible
 #: What is compared where nothing is asked for.
 _OMEGAS = (1.0, 1.3, 1.5, 1.6, 1.7, 1.8, 1.9)
 _PROBABILITIES = (0.1, 0.2, 0.3, 0.4, 0.5)
-_TEMPERATURES = ((0.4, 0.2), (0.6, 0.2), (1.0, 0.2))
 #: Methods that overrelax by an omega.
 _OVERRELAXED: tuple[MethodName, ...] = ("overrelaxation", "matrix-overrelaxation")
 #: Arguments of `fix` that are no options, or are scanned.
@@ -128,7 +128,7 @@ def scan(
         Of "stochastic", 0 to 1.
     schedules : sequence of (float, float), optional
         First and last temperatures of "annealing". Where none of the three is given they are 1 to 1.9, 0.1 to
-        0.5, and 0.4, 0.6 and 1 to 0.2.
+        0.5, and those that :func:`fix` takes by itself, from twice as warm, and to half as cold.
     theta : float
         Gauge violation to reach.
     copies : int
@@ -207,8 +207,6 @@ def _points(
     given: dict[str, Any],
 ) -> tuple[FixOptions, ...]:
     """The option sets, each checked."""
-    if omegas is None and probabilities is None and schedules is None:
-        omegas, probabilities, schedules = _OMEGAS, _PROBABILITIES, _TEMPERATURES
     known = inspect.signature(fix).parameters.keys() - _TAKEN
     strange = sorted(given.keys() - known)
     if strange:
@@ -217,6 +215,9 @@ def _points(
         given["per_slice"] = gauge == "coulomb"
     common: dict[str, Any] = {"gauge": gauge, "theta": float(theta), "boundary": field.boundary}
     common |= {"dimensions": field.dimensions, **given}
+    if omegas is None and probabilities is None and schedules is None:
+        omegas, probabilities = _OMEGAS, _PROBABILITIES
+        schedules = cooling(FixOptions(**common), field.nc)
     varied = list(_varied(omegas or (), probabilities or (), schedules or ()))
     if not varied:
         raise InputError("omegas, probabilities and schedules are empty; one value is needed")
