@@ -62,6 +62,16 @@ _COMMANDS = {
 }
 #: Commands whose module is called differently.
 _MODULES = {"resume": "jobs", "show": "jobs", "run": "parts", "merge": "parts"}
+#: Commands called otherwise than the function of Python that does the same.
+_FUNCTIONS = {
+    "gauge ghost_propagator": "gauge ghost",
+    "gauge inspect": "gauge info",
+    "gauge wilson_flow": "gauge flow",
+    "xorsat energy_trace": "xorsat energy",
+    "xorsat scan_w1": "xorsat scan",
+    "xorsat time_to_solution": "xorsat tts",
+    "xorsat times_to_solution": "xorsat tts",
+}
 #: What hardscape alone prints: lines that run as they stand, one after another.
 _WELCOME = """\
 hardscape examples examples
@@ -225,7 +235,8 @@ def _parsed(words: list[str]) -> int:
             known = program(installs=words[0] not in _COMMANDS)
             command, bound, *_ = known.parse_args(named, exit_on_error=False, print_error=False)
     except CycloptsError as error:
-        note(f"error: {error}")
+        meant = _FUNCTIONS.get(" ".join(words[:2]).replace("-", "_"))
+        note(f"error: the command is hardscape {meant}" if meant else f"error: {error}")
         return 2
     console = bound.arguments.get("console")
     if console is None:
