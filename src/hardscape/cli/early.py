@@ -22,13 +22,24 @@ if TYPE_CHECKING:  # a first cost is printed before they are imported
 #: Exit code of each status.
 EXIT_CODES = {"UNKNOWN": 0, "SATISFIABLE": 10, "UNSATISFIABLE": 20, "OPTIMUM FOUND": 30}
 
+
+def _above(kind: Callable[[str], Any], least: float) -> Callable[[str], None]:
+    """A check that a word is such a number, above `least`."""
+
+    def check(word: str) -> None:
+        if not kind(word) > least:
+            raise ValueError(word)
+
+    return check
+
+
 #: Options with a value that neither change what is told of a formula nor how it is searched: it is read before
-#: they are understood, but for what the values are made of.
+#: they are understood, but for whether such values are accepted.
 _PATIENT: dict[str, Callable[[str], Any]] = {
     "--device": str,
-    "--seed": int,
-    "--threads": int,
-    "--time-limit": float,
+    "--seed": _above(int, -1),
+    "--threads": _above(int, 0),
+    "--time-limit": _above(float, 0),
 }
 
 #: Literals up to which a formula's first assignment takes milliseconds, and is told before all else.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Group, Parameter
 
+from hardscape.arguments import seconds
 from hardscape.cli.early import EXIT_CODES, Costs, early, report_early, say
 from hardscape.cli.options import (
     Flag,
@@ -117,6 +118,8 @@ def maxsat(
         raise InputError("--max-gap without --num-assignments; it is for a list")
     parameters = _chosen(search.method, options or {})
     taken = early.take()
+    if taken is None:
+        _check(run)
     ahead = search.method in ("auto", "exact") and search.max_flips is None
     costs = Costs(quiet=output.json, ahead=ahead) if taken is None else taken[1]
     try:
@@ -140,6 +143,16 @@ def maxsat(
         result = stop.result
     _report(formula, result, output)
     return EXIT_CODES[result.status]
+
+
+def _check(run: SeededRunOptions) -> None:
+    """Refuse what the search would, before a word is printed."""
+    if run.time_limit is not None:
+        seconds(run.time_limit, "time_limit")
+    if run.threads is not None:
+        from hardscape.engine.device import cpu_lanes
+
+        cpu_lanes(run.threads)
 
 
 def _chosen(
