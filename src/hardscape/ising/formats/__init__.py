@@ -44,6 +44,8 @@ bqpjson, qubin
     are labels.
 bqm-json
     Labels are kept. Vectors are lists, or with ``use_bytes`` base64 text.
+npy
+    A square matrix as :meth:`hardscape.ising.Ising.from_matrix` takes it: couplings, fields on the diagonal.
 npz
     Labels are kept. See :mod:`hardscape.ising.formats.npz`.
 
