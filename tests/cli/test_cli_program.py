@@ -165,6 +165,8 @@ def test_help_lists_the_options(command: str, options: str, capsys: Captured) ->
         (["spectrum", SK24, "another"], "another"),
         (["spectrum"], "FILE"),
         (["devices", "--jsn"], "--json"),
+        (["gauge", "inspect", "links"], "gauge info"),
+        (["xorsat", "time-to-solution", "a.cnf"], "xorsat tts"),
     ],
 )
 def test_usage_errors(words: list[str], hint: str, capsys: Captured) -> None:

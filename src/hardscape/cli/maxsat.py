@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Group, Parameter
 
-from hardscape.arguments import seconds
 from hardscape.cli.early import EXIT_CODES, Costs, early, report_early, say
 from hardscape.cli.options import (
     Flag,
@@ -148,6 +147,8 @@ def maxsat(
 def _check(run: SeededRunOptions) -> None:
     """Refuse what the search would, before a word is printed."""
     if run.time_limit is not None:
+        from hardscape.arguments import seconds
+
         seconds(run.time_limit, "time_limit")
     if run.threads is not None:
         from hardscape.engine.device import cpu_lanes
