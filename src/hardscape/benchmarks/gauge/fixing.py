@@ -1,6 +1,6 @@
 """Gauge fixing: rates of sweeps, sweeps to the gauge, time of whole jobs.
 
-``python -m hardscape.benchmarks.gauge.fixing`` prints the tables of docs/benchmarks.md for this machine.
+``python -m hardscape.benchmarks.gauge.fixing`` prints the tables of docs/benchmarks/gauge.md for this machine.
 """
 
 from __future__ import annotations
