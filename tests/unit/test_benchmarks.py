@@ -142,6 +142,12 @@ def test_sizes_without_a_solution_bound_the_exponent_from_below():
     assert abs(little[0] - found) < 0.1 * error
     assert abs(math.log(little[2] / tau)) < 4 * little[3] < 1
     assert much[0] > found + 0.3 * error
+    # One solution when it is expected tells little, and as much as it is.
+    once = np.zeros(8)
+    once[3] = 1.0
+    one = growth_of({**known, 320: (once, np.full(8, tau / 8))})
+    assert abs(one[0] - found) < error
+    assert 0.5 * error < one[1] < 1.05 * error
 
 
 def test_a_command_is_told_without_the_folders_of_a_machine(

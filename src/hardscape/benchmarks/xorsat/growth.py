@@ -24,6 +24,7 @@ from hardscape.benchmarks.tables import Cell, Table
 from hardscape.errors import InputError
 from hardscape.xorsat import XorSystem, random_regular, times_to_solution
 from hardscape.xorsat.studies.population import growth_of, population_of
+from hardscape.xorsat.studies.posterior import TauPosterior
 from hardscape.xorsat.studies.scans import least_w1, pooled_times
 from hardscape.xorsat.studies.theory import free_energy_barrier, run_temperature
 
@@ -45,6 +46,8 @@ _COLUMNS = [
 _COMMAND = "python -m hardscape.benchmarks.xorsat.growth measure, on many days, a row each"
 #: w1 of the law, in 256ths; TTS99 is this many times tau.
 _W1, _TTS99 = 14, -math.log(0.01)
+#: Solutions of a size below which its instances are taken together.
+_FEW = 10
 
 
 @dataclass(frozen=True)
@@ -223,7 +226,11 @@ def _medians(known: dict[int, Seen]) -> Table:
     table = Table("xorsat-growth", columns)
     for n, one in known.items():
         solved, totals = one.at(_W1)
-        if solved.sum():
+        if 0 < solved.sum() < _FEW:  # nothing is known of their scatter
+            tau = TauPosterior(int(solved.sum()), float(totals.sum()))
+            span = f"{_TTS99 * tau.low:.2g} to {_TTS99 * tau.high:.2g}, all as one"
+            table.rows.append([n, len(totals), tau.solved, _TTS99 * tau.mode, span, None])
+        elif solved.sum():
             found = population_of(solved, totals)
             errors = [_rounded(found.log_error, 3), _rounded(found.scatter, 2)]
             table.rows.append([n, found.instances, found.solved, found.tts(), *errors])

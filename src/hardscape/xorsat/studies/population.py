@@ -169,10 +169,11 @@ def growth_of(
     center = float(sizes.mean())
     medians = np.log([one.median for one in known.values()])
     errors = np.array([one.log_error for one in known.values()])
-    slope, height = np.polyfit(sizes - center, medians, 1, w=1 / errors)
-    reach = _REACH * float(errors.max())
-    slopes = slope + np.linspace(-1, 1, _LINES) * 2 * reach / float(np.ptp(sizes))
-    heights = height + np.linspace(-1, 1, _LINES) * reach
+    (slope, height), spread = np.polyfit(sizes - center, medians, 1, w=1 / errors, cov="unscaled")
+    # As far as the line is uncertain: one size of few solutions does not make the grid coarse.
+    tilt, lift = _REACH * np.sqrt(np.diag(spread))
+    slopes = slope + np.linspace(-1, 1, _LINES) * tilt
+    heights = height + np.linspace(-1, 1, _LINES) * lift
     log = np.zeros((_LINES, _LINES))
     for n, pair in runs.items():
         mu = heights[:, None] + slopes * (n - center)
