@@ -155,14 +155,6 @@ def _saved(save: Callable[..., None]) -> tuple[bytes, ...]:
     return tuple(found)
 
 
-def _square() -> tuple[bytes, ...]:
-    found = []
-    for dtype in (np.float64, np.int8):
-        np.save(file := io.BytesIO(), np.arange(-4, 5, dtype=dtype).reshape(3, 3))
-        found.append(file.getvalue())
-    return tuple(found)
-
-
 def _sparse() -> tuple[bytes, ...]:
     found = []
     for kind in ("csr", "csc", "coo"):
@@ -205,7 +197,6 @@ _PROGRAM = (
 _READ_ONLY: Mapping[str, Callable[[], tuple[bytes, ...]]] = {
     "lp": lambda: (b"Minimize\n obj: 2 x - z + [ 2 x * y ] / 2\nBinary\n x y z\nEnd\n",),
     "mqlib": lambda: (b"3 3\n1 1 5\n1 2 -3\n3 3 -2\n", b"# x\n2 1\n1 2 0.5\n"),
-    "npy": _square,
     "orlib": lambda: (b"1\n3 3\n1 1 5\n1 2 -3\n3 3 -2\n", b"1\n2 0\n"),
     "qplib": lambda: (_PROGRAM, _PROGRAM.replace(b"QBN", b"LBB").replace(_QUADRATIC, b"")),
     "qubin": _qubin,

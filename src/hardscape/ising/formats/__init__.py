@@ -44,10 +44,8 @@ bqpjson, qubin
     are labels.
 bqm-json
     Labels are kept. Vectors are lists, or with ``use_bytes`` base64 text.
-npy
-    A square matrix as :meth:`hardscape.ising.Ising.from_matrix` takes it: couplings, fields on the diagonal.
 npz
-    Labels are kept. See :mod:`hardscape.ising.formats.npz`.
+    Labels are kept; a file ``.npy`` is one matrix. See :mod:`hardscape.ising.formats.npz`.
 
 The text formats number the spins 0 to N-1 and drop labels. ``n m`` and triples without a
 suffix that tells are a graph of rudy's, or biqmac's where an entry is on the diagonal. Files with more than

@@ -1,10 +1,13 @@
-"""NumPy archives: h, row, col, value, offset, and everything exact.
+"""NumPy files: archives of h, row, col, value, offset, and everything exact; or one matrix.
 
 Arrays ``h`` (N,), ``value`` (couplings,) and ``offset`` () are float64, ``row < col`` (couplings,)
 int64. A model with coefficients that are not float64 values, as conversions from QUBO can make, has
 in ``h``, ``value`` and ``offset`` integers as decimal text (dtype S), in units of ``2**exponent``,
 and ``exponent`` () as int64. ``labels`` () is JSON text, there where the spins have names other
 than 0 to N-1.
+
+A file ``.npy`` is read as the matrix that :meth:`hardscape.ising.Ising.from_matrix` takes: couplings, fields
+on the diagonal.
 """
 
 from __future__ import annotations
@@ -23,24 +26,38 @@ from hardscape.files import Source
 from hardscape.ising.exact import MIN_EXPONENT, ExactTerms, dyadic
 from hardscape.ising.formats.labels import from_json, to_json
 from hardscape.ising.formats.text import MAX_SPINS
+from hardscape.ising.intake import Convention
 from hardscape.ising.model import Ising
 
 NAME = "npz"
 SUFFIXES = (".npz",)
-DESCRIPTION = "hardscape's own archive, exact for every model, labels included"
-MAGIC = archives.MAGIC_NPZ
+DESCRIPTION = "hardscape's own archive, exact for every model, labels included; or a matrix in .npy"
+READS = (".npy",)
+MAGIC = (archives.MAGIC_NPZ, archives.MAGIC_NPY)
 _REQUIRED = {"h", "row", "col", "value", "offset"}
 _OPTIONAL = {"exponent", "labels"}
 _INTEGER = re.compile(r"-?[0-9]{1,1000}")
 
 
-def read(source: Source) -> Ising:
-    """Read an archive; nothing in it is unpickled."""
+def read(source: Source, *, convention: Convention = "dimod") -> Ising:
+    """Read an archive, or a matrix of that convention; nothing in it is unpickled."""
+    if source.data[:6] == archives.MAGIC_NPY:
+        return _of_matrix(source, convention)
+    if convention != "dimod":
+        raise source.error(None, "is an archive, whose convention is 'dimod'")
     with archives.reading(source, "archive of a model"):
         arrays = archives.arrays(source, "fiSU")
         if not _REQUIRED <= arrays.keys() <= _REQUIRED | _OPTIONAL:
             raise ValueError(f"its arrays are {', '.join(arrays):.200}")
         return _model(arrays)
+
+
+def _of_matrix(source: Source, convention: Convention) -> Ising:
+    with archives.reading(source, "square matrix of couplings"):
+        matrix = archives.array(source.data, "biuf")
+        if len(matrix) > MAX_SPINS:
+            raise ValueError(f"{len(matrix)} spins; at most {MAX_SPINS} are read")
+        return Ising.from_matrix(matrix, convention=convention)
 
 
 def _model(arrays: dict[str, NDArray[Any]]) -> Ising:
