@@ -3,6 +3,7 @@
 
 namespace hardscape::maxsat {
 
+void bind_automorphisms(nb::module_& module);
 void bind_elimination(nb::module_& module);
 void bind_evaluate(nb::module_& module);
 void bind_first(nb::module_& module);
@@ -16,6 +17,7 @@ void bind_weighting(nb::module_& module);
 namespace {
 
 const native::Family family("maxsat", [](nb::module_& module) {
+  bind_automorphisms(module);
   bind_elimination(module);
   bind_evaluate(module);
   bind_first(module);

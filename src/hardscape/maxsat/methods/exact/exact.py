@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from hardscape.maxsat.methods.exact.keeper import Call, GrownFormula, Talker
 from hardscape.maxsat.methods.exact.near import proven_at_once, settled_here
 from hardscape.maxsat.methods.exact.pace import SHORT, Pace, asks_in_vain, proof_pays
 from hardscape.maxsat.methods.exact.sharing import SHARE, TURN_SHARE, Sharing, Turns, first_share
-from hardscape.maxsat.methods.exact.start import started
+from hardscape.maxsat.methods.exact.start import file_of, started
 from hardscape.maxsat.methods.installed import can_prove
 from hardscape.maxsat.methods.weighting.local import LocalSearch, LocalWalks, Walker
 from hardscape.maxsat.methods.weighting.searches import looks_random
@@ -144,7 +144,7 @@ class Proof(Work[Partial]):
             with self.call.keeper.call(self.call) as talker:
                 return _Talk(self, talker, context, flips, whole=True).result()
         with (
-            self._file() as file,
+            file_of(self.formula, asymmetric=not self.check) as file,
             started(file.fileno(), shard.index, check=self.check) as process,
         ):
             try:
@@ -175,25 +175,6 @@ class Proof(Work[Partial]):
             else:
                 known["proven"], lower = 1, best.cost - constant
         return ShardResult(_partial(lower, flips=walker.new_flips, **known), complete)
-
-    def _file(self) -> IO[bytes]:
-        """The formula in a file without a name, ready to be read."""
-        import tempfile  # takes milliseconds, and most problems need none
-
-        f = self.formula
-        arrays: dict[str, NDArray[Any]] = {
-            "literals": np.asarray(f.literals, dtype=np.int32),
-            "offsets": np.asarray(f.offsets, dtype=np.int64),
-            "weights": np.asarray(f.weights, dtype=np.uint64),
-            "hard": np.asarray(f.hard, dtype=np.uint8),
-        }
-        file = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
-        sizes = {name: len(values) for name, values in arrays.items()}
-        file.write(json.dumps({"variables": f.num_variables, **sizes}).encode() + b"\n")
-        for values in arrays.values():
-            file.write(values.tobytes())
-        file.seek(0)
-        return file
 
 
 class _Talk:

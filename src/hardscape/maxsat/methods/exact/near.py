@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from hardscape.errors import HardscapeError
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.exact.sharing import Turns
+from hardscape.maxsat.methods.symmetry.breaking import breaking
 from hardscape.maxsat.result import Improvement
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ def lists_of(formula: Formula) -> dict[str, Any]:
         "clauses": [literals[a:b] for a, b in itertools.pairwise(offsets)],
         "weights": formula.weights.tolist(),
         "hard": formula.hard.tolist(),
+        "breaking": partial(breaking, formula),
     }
 
 

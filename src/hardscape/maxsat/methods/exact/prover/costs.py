@@ -111,6 +111,15 @@ class Costs:
         self.clauses.append(clause)
         self.oracle.add(clause)
 
+    def restrict(self, clauses: Iterable[list[int]]) -> None:
+        """Demand what an optimal solution satisfies, with some values of variables after the formula's."""
+        new: dict[int, int] = {}
+        for clause in clauses:
+            for v in map(abs, clause):
+                if v > self.variables and v not in new:
+                    new[v] = self.new()
+            self.add([new.get(x, x) if x > 0 else -new.get(-x, -x) for x in clause])
+
     def gain(self, wish: int, weight: int) -> None:
         """Let a wish weigh more, or less."""
         if weight:

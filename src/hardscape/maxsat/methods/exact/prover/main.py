@@ -31,7 +31,8 @@ def read(file: BinaryIO) -> dict[str, Any]:
         arrays[name].frombytes(file.read(sizes[name] * arrays[name].itemsize))
     literals = arrays["literals"].tolist()
     clauses = [literals[a:b] for a, b in itertools.pairwise(arrays["offsets"].tolist())]
-    return sizes | {"clauses": clauses, "weights": arrays["weights"], "hard": arrays["hard"]}
+    told = {"breaking": sizes.pop("breaking", []).copy}
+    return sizes | told | {"clauses": clauses, **{x: arrays[x] for x in ("weights", "hard")}}
 
 
 def _end_with(parent: int, grace: float) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from .board import Board, Settled
@@ -64,11 +65,17 @@ def prove(formula: dict[str, Any], board: Board, number: int = 0) -> None:
         rows = list(zip(*(formula[name] for name in names), strict=True))
         random.Random(number).shuffle(rows)
         formula = formula | dict(zip(names, zip(*rows, strict=True), strict=True))
-    improve(Costs.of(formula, board, _SOLVERS[number % len(_SOLVERS)]), alone=number % 2 == 1)
+    costs = Costs.of(formula, board, _SOLVERS[number % len(_SOLVERS)])
+    improve(costs, alone=number % 2 == 1, breaking=formula.get("breaking", list))
 
 
-def improve(costs: Costs, *, alone: bool = False) -> None:
-    """Take turns until `Settled`, or look for cores alone."""
+def improve(
+    costs: Costs, *, alone: bool = False, breaking: Callable[[], Iterable[list[int]]] = list
+) -> None:
+    """Take turns until `Settled`, or look for cores alone.
+
+    Clauses that break symmetries are asked for where it takes longer than a moment.
+    """
     board = costs.board
     begin(costs)
     literals = sum(map(len, costs.clauses))
@@ -79,6 +86,7 @@ def improve(costs: Costs, *, alone: bool = False) -> None:
     simplifies = not (board.check or costs.oracle.premise)
     if simplifies:
         cores.turn(time.thread_time() + max(_BEFORE, _BEFORE_EACH * literals))
+        costs.restrict(breaking())
         costs.simplify()
     if literals <= _SMALL:
         cores.turn(time.thread_time() + _ALONE)

@@ -1,0 +1,1 @@
+"""Symmetries of formulas, and clauses that break them."""

@@ -1,0 +1,155 @@
+"""Clauses that leave one assignment of several that a symmetry makes of one another.
+
+A symmetry maps literals to literals, negations to negations, hard clauses to hard clauses and soft ones to soft
+ones of their weight, so it maps assignments that satisfy the hard clauses to others of the same cost. Of all
+that the symmetries make of one another, the largest one in some order of the variables satisfies
+``x >= image of x`` in the lexicographic sense for each symmetry (J. Crawford, M. Ginsberg, E. Luks, A. Roy,
+KR 1996); so does an optimal one.
+
+Encodings hide symmetries: a counter that says that at most one of five holds goes through them in some order.
+So variables that no soft clause has, and clauses of two literals alone, are resolved away before. What is left
+has a solution wherever the formula has one with these values, so its symmetries do as well.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape import native
+from hardscape.maxsat.formula import Formula
+
+#: Literals up to which symmetries are looked for, steps of that, about a tenth of a second, and products of two
+#: clauses of an eliminated variable.
+_LITERALS, _STEPS, _PRODUCTS = 100_000, 10_000_000, 200
+#: Most pairs of a variable and its image that are compared for a symmetry, and most clauses of all.
+_COMPARED, _CLAUSES = 100, 20_000
+
+Clauses = list[list[int]]
+
+
+def breaking(formula: Formula) -> Clauses:
+    """Clauses that an optimal assignment satisfies, with some values of new variables after the formula's."""
+    if not 0 < len(formula.literals) <= _LITERALS:
+        return []
+    rows = _resolved(Rows.of(formula))
+    used, counts = np.unique(abs(rows.literals), return_counts=True)
+    rank = dict(zip(used.tolist(), (-counts).tolist(), strict=True))
+    return lexicographic(symmetries(rows), rank, formula.num_variables)
+
+
+class Rows(NamedTuple):
+    """Clauses; the weight of a hard one is -1."""
+
+    literals: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    weights: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, formula: Formula) -> Rows:
+        """Those of a formula."""
+        weights = np.where(formula.hard, -1, formula.weights)
+        return cls(formula.literals.astype(np.int64), np.diff(formula.offsets), weights)
+
+
+def _resolved(rows: Rows) -> Rows:
+    """Without variables of hard clauses of two literals alone."""
+    pair = (rows.lengths == 2) & (rows.weights < 0)
+    of_pair, variables = np.repeat(pair, rows.lengths), abs(rows.literals)
+    kept = np.zeros(variables.max() + 1, dtype=bool)
+    kept[variables[~of_pair]] = True
+    pairs = rows.literals[of_pair].reshape(-1, 2)
+    near = ~kept[abs(pairs)].all(axis=1)
+    if not near.any():
+        return rows
+    gone = np.setdiff1d(abs(pairs[near]), np.flatnonzero(kept)).tolist()
+    left = np.concatenate([pairs[~near], _without(pairs[near].tolist(), gone)])
+    left = np.unique(np.sort(left, axis=1), axis=0)
+    literals = np.concatenate([rows.literals[~of_pair], left.ravel()])
+    lengths = np.concatenate([rows.lengths[~pair], np.full(len(left), 2)])
+    return Rows(literals, lengths, np.concatenate([rows.weights[~pair], np.full(len(left), -1)]))
+
+
+def _without(pairs: Clauses, gone: list[int]) -> NDArray[np.int64]:
+    """Clauses of two literals that say of the others what some with variables that shall be gone do."""
+    beside: dict[int, set[int]] = defaultdict(set)
+    for a, b in pairs:
+        beside[a].add(b)
+        beside[b].add(a)
+    for v in gone:
+        positive, negative = beside[v], beside[-v]
+        if len(positive) * len(negative) > _PRODUCTS or {v, -v} & (positive | negative):
+            continue
+        made = {(a, b) for a in positive for b in negative if a != -b}
+        if any(a == b for a, b in made):
+            continue  # no pair
+        for x in (v, -v):
+            for other in beside.pop(x):
+                beside[other].discard(x)
+        for a, b in made:
+            beside[a].add(b)
+            beside[b].add(a)
+    left = [(a, b) for a, others in beside.items() for b in others if a < b]
+    return np.array(left, dtype=np.int64).reshape(-1, 2)
+
+
+def symmetries(rows: Rows) -> list[dict[int, int]]:
+    """Generators of symmetries, as the images of the variables that they move."""
+    names, place = np.unique(abs(rows.literals), return_inverse=True)
+    if not len(names):
+        return []
+    n = len(names)
+    clause = 2 * n + np.repeat(np.arange(len(rows.lengths)), rows.lengths)
+    first = np.concatenate([2 * place + (rows.literals < 0), np.arange(0, 2 * n, 2)])
+    second = np.concatenate([clause, np.arange(1, 2 * n, 2)])
+    kinds = np.unique(np.stack([rows.weights, rows.lengths]), axis=1, return_inverse=True)[1]
+    colours = np.concatenate([np.zeros(2 * n, dtype=np.int64), 1 + kinds.ravel()])
+    edges = (first.astype(np.uint32), second.astype(np.uint32))
+    count, images = native.core.maxsat.automorphisms(*edges, colours.astype(np.uint32), _STEPS)
+    literals = np.stack([names, -names], axis=1).ravel()
+    images = literals[images.reshape(count, len(colours))[:, : 2 * n : 2]]
+    found = []
+    for image in images:
+        moved = image != names
+        if moved.any():
+            found.append(dict(zip(names[moved].tolist(), image[moved].tolist(), strict=True)))
+    return found
+
+
+def lexicographic(found: list[dict[int, int]], rank: dict[int, int], variables: int) -> Clauses:
+    """Clauses that demand assignments no less than their images; new variables come after so many."""
+    clauses: Clauses = []
+    top = variables
+    for image in found:
+        order = sorted(image, key=lambda v: (rank.get(v, 0), v))
+        for clause, last in _no_less(order, image, top):
+            clauses.append(clause)
+            top = max(top, last)
+        if len(clauses) > _CLAUSES:
+            break
+    return clauses
+
+
+def _no_less(order: list[int], image: dict[int, int], top: int) -> Iterator[tuple[list[int], int]]:
+    """That values in an order are no less than those of their images: clauses, and the last variable of each.
+
+    A new variable says at least that all were equal so far.
+    """
+    equal: list[int] = []  # empty, or the negation of that
+    swapped: set[int] = set()  # whose comparison says nothing new where all were equal
+    for v in order[:_COMPARED]:
+        to = image[v]
+        if v in swapped and image[abs(to)] == (v if to > 0 else -v):
+            continue
+        yield [*equal, v, -to], top
+        if to == -v:
+            return
+        swapped.add(abs(to))
+        top += 1
+        yield [*equal, -to, top], top
+        yield [*equal, v, top], top
+        equal = [-top]
