@@ -6,6 +6,7 @@ import pytest
 
 from hardscape.engine.cuda import jit
 from hardscape.gauge.chain.cuda import chain_kernel
+from hardscape.gauge.domains.grid import Grid
 from hardscape.gauge.fixed.cuda import fixed_kernel
 from hardscape.gauge.ghost.cuda import ghost_kernel
 from hardscape.gauge.lattice.lattices import Rules
@@ -66,6 +67,47 @@ def test_kernels_compile(instance: Instance) -> None:
         kernels.append(round_kernel(instance, rules))
     for kernel in kernels:
         assert jit.compile(kernel, "sm_90").startswith(b"\x7fELF")
+
+
+#: Shape and cut in t and rows, and what the kernels are for.
+_CUTS = [
+    ((8, 8, 8, 8), (1, 2), 3, True, False),
+    ((8, 8, 8, 6), (2, 3), 3, False, False),
+    ((4, 4, 6, 4), (1, 3), 2, False, True),
+    ((4, 4, 4, 4, 6), (3, 2), 4, True, False),
+]
+
+
+@pytest.mark.parametrize(("shape", "cut", "nc", "single", "abelian"), _CUTS, ids=str)
+def test_kernels_of_windows_in_rows_compile(
+    shape: tuple[int, ...], cut: tuple[int, int], nc: int, single: bool, abelian: bool
+) -> None:
+    grid = Grid.of(shape[::-1], cut[0] * cut[1], cut)
+    held, rows = grid.held(0)
+    extents = *shape[:-2], len(rows), len(held)
+    for near in (True, False):
+        window = grid.window(0, near)
+        instance = Instance(extents, nc, single, len(shape), abelian, window=window)
+        size = instance.matrix_bytes
+        schedule = Schedule.of(
+            instance.moving, size, single, len(shape), 1, 132, 2**25, cut=len(shape) < 5
+        )
+        kernels = [instance.color_kernel(0, schedule)]
+        if near:
+            kernels = [instance.sweep_kernel(method, schedule) for method in (1, 3)]
+            kernels += [
+                instance.window_kernel("gauge_hand"),
+                instance.window_kernel("gauge_sites"),
+                instance.window_kernel("gauge_sums"),
+                instance.kernel("start", "gauge_start"),
+                instance.kernel("flow", "gauge_gradient"),
+                instance.kernel("flow", "gauge_move"),
+            ]
+            if not single:
+                told = ("step", "sites", "sums")
+                kernels += [chain_kernel(name, instance, shape[-1], heat=True) for name in told]
+        for kernel in kernels:
+            assert jit.compile(kernel, "sm_90").startswith(b"\x7fELF")
 
 
 @pytest.mark.parametrize("single", [True, False])

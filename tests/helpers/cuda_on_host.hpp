@@ -12,6 +12,7 @@
 #include <cstring>
 #include <memory>
 #include <numeric>
+#include <thread>
 #include <vector>
 
 #define __device__
@@ -198,6 +199,12 @@ T __ldcg(const T* at) {
 inline unsigned __umulhi(unsigned a, unsigned b) {
   return static_cast<unsigned>(static_cast<std::uint64_t>(a) * b >> 32);
 }
+inline void __nanosleep(unsigned) {
+  std::this_thread::yield();
+  on_host::yield();
+}
+unsigned long long __cvta_generic_to_shared(const void*);
+inline double __dadd_rn(double a, double b) { return a + b; }
 inline int __popc(unsigned x) { return std::popcount(x); }
 inline int __ffs(unsigned x) { return x ? std::countr_zero(x) + 1 : 0; }
 // The four bytes of two words, one by one: all bits of a byte where the comparison holds.

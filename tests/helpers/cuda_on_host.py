@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import re
+import shutil
 import subprocess
 import tempfile
 from pathlib import Path
@@ -31,23 +33,53 @@ _LAUNCH = _LAUNCH.replace("TYPES", ", ".join(["long long"] * _ARGS))
 _LAUNCH = _LAUNCH.replace("PASSED", ", ".join(f"args[{i}]" for i in range(_ARGS)))
 
 
-def compiled(source: str, headers: tuple[tuple[str, str], ...]) -> ctypes.CDLL:
-    """A source with its kernels as a library of this process."""
+#: Words of PTX that kernels of several GPUs use, and what they are for g++.
+_PTX = {
+    r'asm volatile\("ld\.(acquire|relaxed)\.\w+\.global\.u32 .*?: "memory"\);': (
+        "value = __atomic_load_n(from, __ATOMIC_ACQUIRE);"
+    ),
+    r'asm volatile\("red\.release\.\w+\.global\.add\.u32 .*?: "memory"\);': (
+        "__atomic_fetch_add(counter, 1u, __ATOMIC_ACQ_REL);"
+    ),
+}
+
+
+def _plain(text: str) -> str:
+    for words, meaning in _PTX.items():
+        text = re.sub(words, meaning, text)
+    return text
+
+
+def compiled(source: str, headers: tuple[tuple[str, str], ...], copies: int = 1) -> Any:
+    """A source with its kernels as a library of this process, or a list of copies of it."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for path, text in headers:
             if path != "cstdint":
                 place = folder / path
                 place.parent.mkdir(parents=True, exist_ok=True)
-                place.write_text(text)
+                place.write_text(_plain(text))
         text = source.replace("extern __shared__", "extern")
         (folder / "kernel.cpp").write_text(f'#include "cuda_on_host.hpp"\n{text}{_LAUNCH}')
         options = ["-std=c++20", "-O1", "-w", "-fPIC", "-shared", "-ffp-contract=off"]
-        plain = ["-U_FORTIFY_SOURCE", "-fcf-protection=none"]  # fibers jump between stacks
+        # Fibers jump between stacks, and each library has its own.
+        plain = ["-U_FORTIFY_SOURCE", "-fcf-protection=none", "-fno-gnu-unique"]
         places = [f"-I{HERE}", f"-I{folder}", str(folder / "kernel.cpp"), "-o"]
         library = folder / "kernel.so"
         subprocess.run(["g++", *options, *plain, *places, str(library)], check=True)
-        return ctypes.CDLL(str(library))
+        if copies == 1:
+            return ctypes.CDLL(str(library))
+        places = [shutil.copy(library, folder / f"kernel-{i}.so") for i in range(copies)]
+        return [ctypes.CDLL(str(place)) for place in places]
+
+
+def launched(library: ctypes.CDLL, name: str, grid: int, threads: int, *args: Any) -> None:
+    """Run a kernel of a library to its end; arrays are passed as their addresses."""
+    passed = [int(x.ctypes.data) if isinstance(x, np.ndarray) else int(x) for x in args]
+    whole = [x if x < 2**63 else x - 2**64 for x in passed]
+    given = (ctypes.c_longlong * _ARGS)(*whole)
+    entry = ctypes.cast(getattr(library, name), ctypes.c_void_p)
+    library.on_host_launch(entry, ctypes.c_uint(grid), ctypes.c_uint(threads), given)
 
 
 class HostPlace(Place):
@@ -76,12 +108,7 @@ class HostPlace(Place):
         key = kernel.source, kernel.headers
         if key not in self._libraries:
             self._libraries[key] = compiled(kernel.source, kernel.headers)
-        library = self._libraries[key]
-        passed = [self.address(x) if isinstance(x, np.ndarray) else int(x) for x in args]
-        whole = [x if x < 2**63 else x - 2**64 for x in passed]
-        given = (ctypes.c_longlong * _ARGS)(*whole)
-        entry = ctypes.cast(getattr(library, kernel.name), ctypes.c_void_p)
-        library.on_host_launch(entry, ctypes.c_uint(grid), ctypes.c_uint(threads), given)
+        launched(self._libraries[key], kernel.name, grid, threads, *args)
 
     def free(self) -> int:
         return 2**40

@@ -12,7 +12,7 @@ from hardscape import native
 from hardscape.engine import team
 from hardscape.gauge import GaugeField
 from hardscape.gauge.chain.cuda import chain_kernel
-from hardscape.gauge.domains.gpus import windows
+from hardscape.gauge.domains.grid import Grid, Held
 from hardscape.gauge.fixed.cuda import farthest_of, fixed_kernel
 from hardscape.gauge.ghost.cuda import ghost_kernel
 from hardscape.gauge.ghost.operator import CpuFaddeevPopov
@@ -47,19 +47,31 @@ class Part:
     def own(self) -> Any:
         links = np.empty(self.held, dtype=np.complex128)
         self.run("start", "get", self.links, links)
-        halo = self.instance.window.halo
-        return links[halo : len(links) - halo]
+        halo, rim = self.instance.window.halo, self.instance.window.rows.halo
+        return links[halo : len(links) - halo, rim : links.shape[1] - rim]
 
-    def move(self, beside: tuple[Part, Part], number: int, heat: bool, color: int, mu: int) -> None:
-        first = self.instance.window.first
+    def move(self, beside: list[Part], number: int, heat: bool, color: int, mu: int) -> None:
         kernel = chain_kernel("step", self.instance, *self.action, heat=heat)
         coupling = np.array([BETA / self.instance.nc])
         blocks = -(-math.prod(self.instance.shape) // 2 // THREADS)
-        where = first, first * math.prod(self.instance.shape[:-1])
-        arrays = self.links, beside[0].links, beside[1].links, coupling
-        self.place.launch(
-            kernel, blocks, THREADS, *arrays, SEED, number, color, mu, *where, shared=0
-        )
+        where = self.instance.window.first, self.instance.origin
+        before, after, *across = (part.links for part in beside)
+        given = self.links, before, after, coupling, SEED, number, color, mu, *where, *across
+        self.place.launch(kernel, blocks, THREADS, *given, shared=0)
+
+    def tell(self, sites: Any, first: int) -> None:
+        """Write what the plaquettes of each site sum up to, rows from `first` on."""
+        kernel = chain_kernel("sites", self.instance, *self.action)
+        deep = self.instance.box[2] // self.instance.shape[-2]
+        given = self.links, sites, self.instance.window.first, sites.shape[1] * deep, first * deep
+        blocks = -(-math.prod(self.instance.shape) // THREADS)
+        self.place.launch(kernel, blocks, THREADS, *given, shared=0)
+
+    def added(self, sites: Any) -> Any:
+        sums = np.zeros((len(sites), PARTS))
+        kernel = chain_kernel("sums", self.instance, *self.action)
+        self.place.launch(kernel, sums.size, THREADS, sites, sums, sites[0].size, shared=0)
+        return sums.sum(axis=1)
 
     def traces(self) -> Any:
         window = self.instance.window
@@ -69,38 +81,48 @@ class Part:
         return sums.sum(axis=1)
 
 
-def moved(links: Any, action: tuple[Any, ...], many: int) -> tuple[Any, Any]:
+def moved(links: Any, action: tuple[Any, ...], cut: tuple[int, int]) -> tuple[Any, Any]:
     """Links and traces of slices after a sweep of heatbath and one of overrelaxation, in windows."""
     slices, nc = links.shape[0], links.shape[-1]
+    grid = Grid.of(links.shape[:-3], math.prod(cut), cut)
     parts = []
-    for held, window in zip(*windows(slices, many), strict=True):
-        some = links[held] if many > 1 else links
+    for i in range(grid.parts):
+        some = Held(links, grid.held(i))[:] if grid.parts > 1 else links
         shape = some.shape[-4::-1]
-        instance = Instance(shape, nc, False, window=window if many > 1 else WHOLE)
-        parts.append(Part(some, instance, (slices, *action)))
-    around = [parts[-1], *parts, parts[0]]
+        window = grid.window(i) if grid.parts > 1 else WHOLE
+        parts.append(Part(some, Instance(shape, nc, False, window=window), (slices, *action)))
     for heat in (True, False):
         for color in (0, 1):
             for mu in range(links.shape[-3]):
                 for i, part in enumerate(parts):
-                    part.move((around[i], around[i + 2]), 7, heat, color, mu)
-    return (
-        np.concatenate([part.own() for part in parts]),
-        np.concatenate([part.traces() for part in parts]),
-    )
+                    part.move([parts[j] for j in grid.near(i)], 7, heat, color, mu)
+    whole, traces = np.empty_like(links), []
+    for i, part in enumerate(parts):
+        own, rows = grid.own(i)
+        whole[own.start : own.stop, rows.start : rows.stop] = part.own()
+    if cut[1] == 1:
+        return whole, np.concatenate([part.traces() for part in parts])
+    for first in range(0, grid.parts, cut[1]):
+        sites = np.full((len(grid.own(first)[0]), *links.shape[1:-3]), np.nan)
+        for i in range(first, first + cut[1]):
+            parts[i].tell(sites, grid.own(i)[1].start)
+        traces.append(parts[first].added(sites))
+    return whole, np.concatenate(traces)
 
 
 @pytest.mark.parametrize(
-    ("shape", "nc", "action", "many"),
+    ("shape", "nc", "action", "cuts"),
     [
-        ((4, 2, 2, 4), 3, (False, 0, 1.0), 2),
-        ((2, 4, 4), 2, (True, 2, 2.5), 1),
-        ((4, 4), 4, (False, 0, 1.0), 1),
+        ((4, 2, 2, 4), 3, (False, 0, 1.0), [(2, 1), (2, 2)]),
+        ((2, 2, 6, 4), 2, (True, 2, 1.5), [(1, 4), (2, 3)]),
+        ((2, 2, 2, 4, 2), 2, (False, 0, 1.0), [(1, 2)]),
+        ((2, 4, 4), 2, (True, 2, 2.5), []),
+        ((4, 4), 4, (False, 0, 1.0), []),
     ],
     ids=str,
 )
 def test_kernels_move_links_as_the_cpu_does(
-    shape: tuple[int, ...], nc: int, action: tuple[Any, ...], many: int
+    shape: tuple[int, ...], nc: int, action: tuple[Any, ...], cuts: list[tuple[int, int]]
 ) -> None:
     links = GaugeField.random(shape, nc, seed=3).links.copy()
     if action[0]:
@@ -108,7 +130,7 @@ def test_kernels_move_links_as_the_cpu_does(
     chain = native.vector.gauge.WilsonChain(links, *action)
     sweeps = native.vector.gauge.WilsonSweeps(chain, BETA, 1, SEED, 7, 1, 1)
     sweeps.run(0)
-    found, traces = moved(links, action, 1)
+    found, traces = moved(links, action, (1, 1))
     assert abs(found - links).max() > 0.1
     # The many subgroups of a larger group multiply rounding.
     assert abs(found - chain.links()).max() < (1e-11 if nc < 4 else 1e-8)
@@ -117,8 +139,8 @@ def test_kernels_move_links_as_the_cpu_does(
     assert traces.sum() / counted == pytest.approx(
         sweeps.plaquettes()[0], abs=1e-12 if nc < 4 else 1e-9
     )
-    if many > 1:
-        again, sums = moved(links, action, many)
+    for cut in cuts:
+        again, sums = moved(links, action, cut)
         assert again.tobytes() == found.tobytes()
         assert sums.tobytes() == traces.tobytes()
 

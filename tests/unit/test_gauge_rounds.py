@@ -14,7 +14,7 @@ import pytest
 
 from hardscape.engine import Context, Cpu, Team, team
 from hardscape.gauge import GaugeField
-from hardscape.gauge.domains.gpus import windows
+from hardscape.gauge.domains.grid import Grid
 from hardscape.gauge.lattice.cpu import CpuLattice
 from hardscape.gauge.lattice.cuda import summed
 from hardscape.gauge.lattice.lattices import Rounds, Rules, Sweep, Turn
@@ -237,7 +237,9 @@ def test_a_plane_of_one_window_is_that_of_another() -> None:
     """What ranks with a GPU each send: sites of one colour of a slice, as they lie in memory."""
     g = GaugeField.random((4, 4, 4, 6), 3, seed=2).links[..., 0, :, :]
     planes: dict[tuple[int, int], Any] = {}
-    for held, window in zip(*windows(6, 2), strict=True):
+    grid = Grid.of((6, 4, 4, 4), 2)
+    for part in range(2):
+        held, window = grid.held(part)[0], grid.window(part)
         instance = Instance((4, 4, 4, len(held)), 3, False, window=window)
         stored = np.zeros((len(held) * 2, instance.chunks, 32, 2))
         kernel = instance.kernel("start", "gauge_put", kMatrices=1)

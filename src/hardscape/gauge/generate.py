@@ -139,7 +139,8 @@ class WilsonChain:
         if self._domains is None:
             self._chain = native.vector.gauge.WilsonChain(links, ends, fixed, self.xi)
         elif isinstance(self._domains, Gpus):
-            self._chain = CudaChain(self._domains.ordinals, links, ends, fixed, self.xi)
+            held = self._domains
+            self._chain = CudaChain(held.ordinals, links, ends, fixed, self.xi, held.cut)
         else:
             self._chain = RankedChain(self._domains, links, ends, fixed, self.xi, self.threads)
 

@@ -26,13 +26,13 @@ _LOADED = 64
 
 # One for each GPU and process, not for each thread: CuPy's pool keeps freed memory for the stream
 # it was used on, so a stream that dies with its thread would take that memory out of circulation.
-_devices: dict[int, CudaDevice] = {}
+_devices: dict[tuple[int, int], CudaDevice] = {}
 _guard = threading.Lock()
 _begun = threading.local()
 
 
 @contextmanager
-def cuda_device(ordinal: int) -> Iterator[CudaDevice]:
+def cuda_device(ordinal: int, lane: int = 0) -> Iterator[CudaDevice]:
     """Make a GPU and its stream the current ones of CuPy and CUDA in this thread.
 
     Arrays that are made inside (``cupy.empty`` and so on) lie on this GPU, and what is done to them
@@ -43,6 +43,8 @@ def cuda_device(ordinal: int) -> Iterator[CudaDevice]:
     ----------
     ordinal : int
         For example ``context.device.ordinal``.
+    lane : int
+        Number of a stream there, for kernels that run beside each other on one GPU.
 
     Raises
     ------
@@ -65,10 +67,10 @@ def cuda_device(ordinal: int) -> Iterator[CudaDevice]:
             core.Device(ordinal).set_current()
             begun.add(ordinal)
         with _guard:
-            if ordinal not in _devices:
-                _devices[ordinal] = CudaDevice(ordinal)
-        with _devices[ordinal].stream:
-            yield _devices[ordinal]
+            if (ordinal, lane) not in _devices:
+                _devices[ordinal, lane] = CudaDevice(ordinal)
+        with _devices[ordinal, lane].stream:
+            yield _devices[ordinal, lane]
 
 
 def _import_cupy() -> Any:

@@ -1,8 +1,8 @@
 // The Markov chain of the Wilson action on a GPU: what gauge/links/wilson.hpp does, with the same
 // random numbers, one thread a link. A launch moves the links of one colour and direction, which do
-// not see one another. Of a window those on its first and last own timeslice go to the GPUs that
-// hold copies of them, too. The action's ends and anisotropy are those of gauge/ends/ends.hpp.
-#include "gauge/lattice/site.cuh"
+// not see one another. Of a window those at its sides go to the GPUs that hold copies of them, too:
+// staples reach around corners. The action's ends and anisotropy are those of gauge/ends/ends.hpp.
+#include "gauge/domains/beside.cuh"
 
 using namespace hardscape;
 using namespace hardscape::gauge;
@@ -65,20 +65,31 @@ __device__ Element staple_below(const Chunk* links, const Site& at, int mu, int 
   return multiply(adjoint(under), link(links, y, nu));
 }
 
-// Puts a link into slice `t` of a window of `Slices` slices.
-template <int Slices>
-__device__ void store_there(Chunk* links, const Site& at, int color, int mu, int t,
-                            const Element& u) {
-  const int site = (color * Slices + t) * kPlane + at.natural() / 2 % kPlane;
+__device__ void store_link(Chunk* links, int mu, int site, const Element& u) {
   store(const_cast<Chunk*>(link_of(links, mu, site)), u);
+}
+
+// Puts a link into the windows left and right of one of `Slices` timeslices, in slice `t` there.
+template <int Slices>
+__device__ void store_in_rows(Chunk* left, Chunk* right, const Site& at, int color, int mu, int t,
+                              const Element& u) {
+  if constexpr (kLeft > 0) {
+    const int first = at.z - kRim, last = at.z - (kRim + kOwnZ - kDeep);
+    if (first < kDeep) {
+      const int z = (kLeft - 1) * kDeep + first;
+      store_link(left, mu, number_in_rows<Slices, kLeft>(at, color, t, z), u);
+    }
+    if (last >= 0) store_link(right, mu, number_in_rows<Slices, kRight>(at, color, t, last), u);
+  }
 }
 
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(kThreads)
     chain_step(Chunk* links, Chunk* before, Chunk* after, const double* coupling,
-               unsigned long long seed, long long number, int color, int mu, int first,
-               int origin) {
+               unsigned long long seed, long long number, int color, int mu, int first, int origin,
+               Chunk* left, Chunk* right, Chunk* left_before, Chunk* right_before,
+               Chunk* left_after, Chunk* right_after) {
   const int place = blockIdx.x * kThreads + threadIdx.x;
   if (place >= kHalf) return;
   const Site at = Site::of(color, place);
@@ -112,13 +123,49 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   unitarize(u);
   store(const_cast<Chunk*>(link_of(links, mu, color * kHalf + place)), u);
   if constexpr (kBefore > 0) {
-    if (at.t == kHalo) store_there<kBefore>(before, at, color, mu, kBefore - 1, u);
-    if (at.t == kHalo + kOwn - 1) store_there<kAfter>(after, at, color, mu, 0, u);
+    if (at.t == kHalo) {
+      store_link(before, mu, number_in_slice<kBefore>(at, color, kBefore - 1), u);
+      store_in_rows<kBefore>(left_before, right_before, at, color, mu, kBefore - 1, u);
+    }
+    if (at.t == kHalo + kOwn - 1) {
+      store_link(after, mu, number_in_slice<kAfter>(at, color, 0), u);
+      store_in_rows<kAfter>(left_after, right_after, at, color, mu, 0, u);
+    }
+    store_in_rows<kT>(left, right, at, color, mu, at.t, u);
   }
 }
 
-// A block a part of a slice that moves here; sums[slice][part] of Re tr of plaquettes that start
-// there.
+namespace {
+
+// Re tr of the plaquettes that start at a site.
+__device__ double traced(const Chunk* links, const Site& at, int slice) {
+  double total = 0;
+#pragma unroll 1
+  for (int mu = 0; mu < kTime; ++mu) {
+    const Element u = link(links, at, mu);
+#pragma unroll 1
+    for (int nu = mu + 1; nu < kDimensions; ++nu) {
+      const double trace = real_trace(multiply(u, staple_above(links, at, mu, nu)));
+      total += nu < kTime && outer(slice) ? 0.5 * trace : trace;
+    }
+  }
+  return total;
+}
+
+// Of all threads, for thread 0.
+__device__ double together(double total) {
+  __shared__ double shared[kThreads];
+  shared[threadIdx.x] = total;
+  for (int half = kThreads / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x < half) shared[threadIdx.x] += shared[threadIdx.x + half];
+  }
+  return shared[0];
+}
+
+}  // namespace
+
+// A block a part of a slice that moves here; sums[slice][part] of what starts there.
 extern "C" __global__ void __launch_bounds__(kThreads)
     chain_traces(const Chunk* __restrict__ links, double* __restrict__ sums, int first) {
   double total = 0;
@@ -126,22 +173,32 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   for (int i = part * kThreads + threadIdx.x; i < 2 * kPlane; i += kShares * kThreads) {
     Site at = Site::numbered(i);
     at.t = blockIdx.x / kShares + kHalo;
-    const int slice = wrapped(at.t + first, kSlices);
-#pragma unroll 1
-    for (int mu = 0; mu < kTime; ++mu) {
-      const Element u = link(links, at, mu);
-#pragma unroll 1
-      for (int nu = mu + 1; nu < kDimensions; ++nu) {
-        const double trace = real_trace(multiply(u, staple_above(links, at, mu, nu)));
-        total += nu < kTime && outer(slice) ? 0.5 * trace : trace;
-      }
-    }
+    total += traced(links, at, wrapped(at.t + first, kSlices));
   }
-  __shared__ double shared[kThreads];
-  shared[threadIdx.x] = total;
-  for (int half = kThreads / 2; half > 0; half /= 2) {
-    __syncthreads();
-    if (threadIdx.x < half) shared[threadIdx.x] += shared[threadIdx.x + half];
-  }
-  if (threadIdx.x == 0) sums[blockIdx.x] = shared[0];
+  total = together(total);
+  if (threadIdx.x == 0) sums[blockIdx.x] = total;
+}
+
+// The same where several GPUs have the rows of a slice: each tells the numbers of its sites,
+// [t][z][y][x], and one of them adds all up. In z there are so many, and those of this window begin
+// at `row`.
+extern "C" __global__ void __launch_bounds__(kThreads)
+    chain_sites(const Chunk* __restrict__ links, double* __restrict__ sites, int first, int rows,
+                int row) {
+  const int i = blockIdx.x * kThreads + threadIdx.x;
+  if (i >= kVolume) return;
+  const Site at = Site::numbered(i);
+  if (at.rests()) return;
+  const long long line = 1LL * (at.t - kHalo) * rows + at.z - kRim + row;
+  sites[(line * kY + at.y) * kX + at.x] = traced(links, at, wrapped(at.t + first, kSlices));
+}
+
+extern "C" __global__ void __launch_bounds__(kThreads)
+    chain_sums(const double* __restrict__ numbers, double* __restrict__ sums, int sites) {
+  double total = 0;
+  const int part = blockIdx.x % kShares;
+  const double* from = numbers + static_cast<long long>(blockIdx.x / kShares) * sites;
+  for (int i = part * kThreads + threadIdx.x; i < sites; i += kShares * kThreads) total += from[i];
+  total = together(total);
+  if (threadIdx.x == 0) sums[blockIdx.x] = total;
 }

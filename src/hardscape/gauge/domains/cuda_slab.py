@@ -22,7 +22,7 @@ from hardscape.engine import CudaDevice, cuda_device
 from hardscape.errors import needed
 from hardscape.gauge.chain.cuda import ChainWindow
 from hardscape.gauge.domains.chain import ChainSlab
-from hardscape.gauge.domains.gpus import windows
+from hardscape.gauge.domains.grid import Grid
 from hardscape.gauge.domains.messages import Swap, takes_gpu_memory
 from hardscape.gauge.domains.reach import Beside, Reach
 from hardscape.gauge.lattice.cuda import CudaLattices, summed
@@ -55,17 +55,16 @@ class CudaSlab(ChainSlab):
             yield device
             device.synchronize()
 
-    def _window(self) -> Window:
-        """Nobody writes to the slices at the sides but this rank: there are none beside."""
-        return Window(halo=1, first=self.time.own.start - 1)
+    def _window(self, near: bool = False) -> Window:
+        """What kernels know of this rank's part; where nobody else writes to its sides, none are `near`."""
+        return Grid(self.time.cut, self.rows.cut).window(self.rank, near)
 
     def open(self, key: int, single: bool) -> None:
         """See `Slab.open`."""
         with self._gpu() as device:
             reach = self._reach = self._reach or Reach(self.time)
             counts = reach.counts(self._ordinal)
-            _, cut = windows(self.time.cut.slices, self.time.cut.parts)
-            window = cut[self.time.part] if counts else self._window()
+            window = self._window(counts)
             lattice = CudaLattices(device, self._links, self._options, single, 1, window=window)
             self._lattices[key] = lattice
             if counts:
@@ -108,7 +107,7 @@ class CudaSlab(ChainSlab):
             lattice.prepare(turns, method)
         reach.meet()  # nothing is counted anywhere, and nobody reads what is written now
         with self._gpu():
-            lattice.start(turns, method, *self._written[key])
+            lattice.start(turns, method, self._written[key])
         reach.meet()  # what others write here is here
 
     def sweep(

@@ -14,7 +14,7 @@ from hardscape.engine import CudaDevice, Kernel, LoadedKernel
 from hardscape.errors import BudgetError, InputError
 from hardscape.gauge.groups import project_to_group
 from hardscape.gauge.lattice.lattices import Lattices, Measurement, Rounds, Rules, Turn
-from hardscape.gauge.lattice.schedule import WHOLE, Schedule, Window
+from hardscape.gauge.lattice.schedule import WHOLE, Schedule, Window, parted
 from hardscape.gauge.options import FixOptions
 from hardscape.gauge.rounds.cuda import CudaRounds
 from hardscape.gauge.sides.cuda import sides
@@ -33,7 +33,7 @@ _WAITING = 10**8
 #: Masks of timeslices that are kept on a GPU.
 _MASKS = 64
 #: Blocks that share a timeslice when it is measured.
-_PARTS = 16
+PARTS = 16
 #: Numbers of native ``Method`` Matrix and Heatbath, and of the kernel of both subgroups and heatbath.
 _MATRIX, _HEATBATH, _MIXED = 1, 2, 3
 #: Sites are numbered in 31 bits, and their chunks of a transformation in double precision.
@@ -110,6 +110,7 @@ class Written(Protocol):
 class CudaLattices(Lattices):
     """Copies on one GPU, all from g = 1. To be used inside :func:`hardscape.engine.cuda_device`.
 
+    Of a window's GPU so many windows are `sharing` it, and sweep side by side.
     `schedule` is by default what suits the lattice and the GPU. Decisions follow from the cost of the
     `usual` number of copies, by default these, so that a copy's way is the same whatever it lies beside.
     """
@@ -124,6 +125,7 @@ class CudaLattices(Lattices):
         schedule: Schedule | None = None,
         usual: int | None = None,
         window: Window = WHOLE,
+        sharing: int = 1,
     ) -> None:
         import cupy
 
@@ -146,11 +148,13 @@ class CudaLattices(Lattices):
                 f"a lattice of {self.volume} sites on a GPU; {_MOST} sites are the most there, "
                 "device='cpu' takes it, and so do domains on several GPUs"
             )
-        x, y, z, t = self.instance.box
-        self.moving = x, y, z, t - 2 * window.halo
+        self._sharing = sharing
+        self.moving = self.instance.moving
         self.schedule = schedule or self._planned(options)
         if window.uneven:
             self.schedule = replace(self.schedule, lag=0, sides=1)
+        if window.rows.halo:
+            self.schedule = self._beside_rows(options.dimensions)
         told = sides(device) if self.schedule.sides > 1 else None
         self.instance = replace(self.instance, paged=told is not None)
         self._storage = Storage(device, self.instance)
@@ -163,7 +167,7 @@ class CudaLattices(Lattices):
             self._storage.put(self.links, first, part, matrices=options.dimensions)
         self.transformations = self._storage.empty(copies=copies)
         self._on_sites("start", "gauge_unit")
-        slabs = t * self.schedule.parts
+        slabs = self.instance.box[3] * (self.schedule.parts + 2 * window.rows.halo)
         none = cupy.zeros(device.multiprocessors, dtype=np.uint8)
         self._side_of = none if told is None else cupy.asarray(told)
         counted = self.schedule.groups * 2 * slabs + 2  # and the blocks of two sides
@@ -196,6 +200,16 @@ class CudaLattices(Lattices):
 
         found = planned(True)
         return found if found.sides == 1 or sides(device) is not None else planned(False)
+
+    def _beside_rows(self, dimensions: int) -> Schedule:
+        """The schedule with what it must know of those left and right."""
+        x, y, z, _ = self.instance.box
+        rows, deep = self.instance.window.rows, z // self.instance.shape[-2]
+        left, right = (
+            parted(x, y, max(1, many - 2 * rows.halo) * deep, self.single, dimensions < 5)
+            for many in (rows.left, rows.right)
+        )
+        return replace(self.schedule, left=left, right=right)
 
     # -- g from and to users' arrays ---------------------------------------------------------
 
@@ -234,6 +248,12 @@ class CudaLattices(Lattices):
         """Return a copy's g as a CuPy array."""
         return self.slices_of(copy, 0, self.instance.shape[-1])
 
+    def own_transformation(self) -> Any:
+        """Return g of copy 0 where it moves here."""
+        halo, rim = self.instance.window.halo, self.instance.window.rows.halo
+        part = self.slices_of(0, halo, self.moving[3])
+        return part[:, rim : part.shape[1] - rim]
+
     # -- kernels -------------------------------------------------------------------------------
 
     def _on_sites(self, file: str, name: str, *arguments: Any) -> None:
@@ -258,7 +278,7 @@ class CudaLattices(Lattices):
             if turns[0].stop[0]:
                 break
             self.prepare(some, method)
-            self.start(some, method, self, self)
+            self.start(some, method)
             done += [turn.count for turn in some]
             waiting += sum(turn.count for turn in some) * self.volume * self.copies
             if waiting > _WAITING:
@@ -276,10 +296,13 @@ class CudaLattices(Lattices):
         """Nothing is counted of the next launch yet."""
         self.counters.data.memset_async(0, self.counters.nbytes)
 
-    def start(self, turns: Sequence[Turn], method: int, before: Written, after: Written) -> None:
-        """Begin the sweeps that were prepared; those of a window write to the windows beside it."""
+    def start(self, turns: Sequence[Turn], method: int, beside: Sequence[Written] = ()) -> None:
+        """Begin the sweeps that were prepared; those of a window write to the windows beside it.
+
+        These are those before and after it and, where rows are cut, left and right.
+        """
         count = sum(turn.count for turn in turns)
-        self.prepared(method, count, self._numbers, self._always, before, after)()
+        self.prepared(method, count, self._numbers, self._always, beside)()
 
     def prepared(
         self,
@@ -287,12 +310,11 @@ class CudaLattices(Lattices):
         count: int,
         numbers: tuple[Any, ...],
         going: Any,
-        before: Written | None = None,
-        after: Written | None = None,
+        beside: Sequence[Written] = (),
     ) -> Callable[..., None]:
         """What begins `count` sweeps, told `_told_of` them, of the copies that are `going`."""
         kernel, shared, resident = self._kernel_of(method)
-        before, after = before or self, after or self
+        before, after, left, right = (*beside, self, self, self, self)[:4]
         return kernel.prepared(
             self.schedule.blocks_of(self.moving, count, resident),
             self.schedule.threads,
@@ -309,9 +331,19 @@ class CudaLattices(Lattices):
             after.counters,
             self._origin,
             self._side_of,
+            left.transformations,
+            right.transformations,
+            left.counters,
+            right.counters,
             shared=shared,
-            cooperative=True,  # blocks wait for each other
+            cooperative=self._sharing == 1,  # blocks wait for each other
         )
+
+    def hand_over(self, beside: Sequence[Written]) -> None:
+        """Begin to write what lies at the sides of this window into those beside it."""
+        kernel = self._device.load(self.instance.window_kernel("gauge_hand"))
+        there = [one.transformations for one in (*beside, self, self)[:4]]
+        kernel(-(-self.volume // THREADS), THREADS, self.transformations, *there)
 
     def load(self, kernel: Kernel) -> LoadedKernel:
         """A kernel on the GPU of these lattices."""
@@ -351,8 +383,11 @@ class CudaLattices(Lattices):
             self._masks[key] = self._cupy.asarray(active.astype(np.uint8))
         return self._masks[key]
 
-    def sweep_color(self, turn: Turn, color: int) -> None:
-        """Begin one colour of one sweep of one copy; others bring the sides of a window up to date."""
+    def sweep_color(self, turn: Turn, color: int, sides: int = -1) -> None:
+        """Begin one colour of one sweep of one copy; others bring the sides of a window up to date.
+
+        Where rows are cut, 1 moves what is at the sides, and 0 what is not.
+        """
         method, threads = turn.sweeps[0].method, self.schedule.threads
         if method not in self._coloring:
             kernel = self.instance.color_kernel(method, self.schedule)
@@ -365,12 +400,13 @@ class CudaLattices(Lattices):
             *self._told_of([turn], method),
             np.int32(color),
             self._origin,
+            np.int32(sides),
         )
 
     @property
     def _origin(self) -> np.int32:
         """Number of the first site in the whole lattice."""
-        return np.int32(self.instance.window.first * math.prod(self.instance.shape[:-1]))
+        return np.int32(self.instance.origin)
 
     def synchronize(self) -> None:
         """Wait until all is done."""
@@ -383,7 +419,8 @@ class CudaLattices(Lattices):
             kernel = self._device.load(self.instance.sweep_kernel(method, schedule))
             shared = schedule.staged * self.instance.matrix_bytes * schedule.threads
             resident = kernel.blocks_per_multiprocessor(schedule.threads, shared)
-            self._sweeping[method] = kernel, shared, resident * self._device.multiprocessors
+            many = resident * self._device.multiprocessors // self._sharing
+            self._sweeping[method] = kernel, shared, many
         return self._sweeping[method]
 
     def _on_device(self, name: str, values: NDArray[Any], read: bool = True) -> Any:
@@ -409,14 +446,15 @@ class CudaLattices(Lattices):
     def parts(self) -> Any:
         """Begin to sum functional and violation: (copies, T, parts, 3), with the largest violation."""
         slices = self.moving[3]
-        sums = self._cupy.empty((self.copies, slices, _PARTS, 3))
+        sums = self._cupy.empty((self.copies, slices, PARTS, 3))
         kernel = self._storage.kernel("measure", "gauge_measure")
-        kernel((_PARTS, slices, self.copies), THREADS, self.links, self.transformations, sums)
+        kernel((PARTS, slices, self.copies), THREADS, self.links, self.transformations, sums)
         return sums
 
     def gradient(self) -> Any:
         """Delta, packed, shape (copies, components, T, Z, Y, X)."""
-        sites = self.moving[3], *self.instance.shape[-2::-1]
+        *space, rows, _ = self.instance.shape
+        sites = self.moving[3], rows - 2 * self.instance.window.rows.halo, *space[::-1]
         kind = np.complex64 if self.single else np.complex128
         delta = self._cupy.empty((self.copies, self.group.components, *sites), dtype=kind)
         self._on_sites("flow", "gauge_gradient", self.links, delta)

@@ -10,7 +10,7 @@ struct alignas(2 * sizeof(Real)) Pair {
   Real re, im;
 };
 
-constexpr long long kMoving = 2LL * kPlane * kOwn;  // sites
+constexpr long long kMoving = 1LL * kX * kY * kOwnZ * kOwn;  // sites
 
 // delta[copy][component][t][z][y][x], of slices that move here
 extern "C" __global__ void __launch_bounds__(kThreads)

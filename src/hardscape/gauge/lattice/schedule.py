@@ -24,6 +24,17 @@ _FARTHER = {False: -2, True: 2}
 
 
 @dataclass(frozen=True)
+class Rows:
+    """Which rows of a timeslice, at coordinates of the slowest direction in space, a GPU holds of `whole`."""
+
+    halo: int = 0  # rows at each side that are copies; 0 where timeslices are whole
+    first: int = 0  # number of the first row that is held
+    left: int = 0  # rows that the windows beside hold
+    right: int = 0
+    whole: int = 0
+
+
+@dataclass(frozen=True)
 class Window:
     """Which part of a larger lattice a GPU holds: timeslices that it moves, and one more at each side."""
 
@@ -32,6 +43,7 @@ class Window:
     before: int = 0  # slices that the windows beside hold
     after: int = 0
     uneven: bool = False  # whether some windows of the lattice are larger than others
+    rows: Rows = Rows()
 
 
 WHOLE = Window()
@@ -54,6 +66,9 @@ class Schedule:
     # Sides of the GPU that have parts of each timeslice of their own (see sides/cuda.py), 1 or 2; the lag is in
     # slabs of a side.
     sides: int = 1
+    # Parts and tiles of a part in the windows left and right, where rows are cut.
+    left: tuple[int, int] = (1, 1)
+    right: tuple[int, int] = (1, 1)
 
     @classmethod
     def of(
@@ -85,11 +100,7 @@ class Schedule:
         tiles = -(-half // _THREADS)
         groups = max(1, min(copies, round(resident / tiles)))
         plane = x * y // 2
-        parts = max(
-            p
-            for p in range(1, z + 1 if cut else 2)
-            if z % p == 0 and (p == 1 or z // p * plane >= _SLAB[single])
-        )
+        parts, _ = parted(x, y, z, single, cut)
         rows = max(1, _THREADS // (x // 2))
         deep = 2 if (z // parts) % 2 == 0 and rows % 2 == 0 else 1
         tile = (_divisor(y, rows // deep), deep)
@@ -121,7 +132,10 @@ class Schedule:
         """The same for the kernel."""
         numbers = {f"k{name.title()}": value for name, value in vars(self).items()}
         y, z = numbers.pop("kTile")
-        return numbers | {"kTileY": y, "kTileZ": z}
+        numbers |= {"kTileY": y, "kTileZ": z}
+        for side in ("Left", "Right"):
+            numbers[f"kParts{side}"], numbers[f"kTiles{side}"] = numbers.pop(f"k{side}")
+        return numbers
 
     def blocks_of(self, shape: tuple[int, int, int, int], count: int, resident: int) -> int:
         """Blocks of a launch of `count` sweeps, where so many are resident at once."""
@@ -133,6 +147,17 @@ class Schedule:
         slabs = t * self.parts
         tiles = -(-(x * y * z // 2 // self.parts) // self.threads)
         return 2 * count * slabs * tiles * self.groups
+
+
+def parted(x: int, y: int, z: int, single: bool, cut: bool) -> tuple[int, int]:
+    """Parts of a timeslice, and tiles of one colour of each."""
+    plane = x * y // 2
+    parts = max(
+        p
+        for p in range(1, z + 1 if cut else 2)
+        if z % p == 0 and (p == 1 or z // p * plane >= _SLAB[single])
+    )
+    return parts, -(-(z // parts * plane) // _THREADS)
 
 
 def _divisor(number: int, most: int) -> int:

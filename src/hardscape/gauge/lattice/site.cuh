@@ -11,8 +11,9 @@
 // kW blocks of kZ / kW. Mu is the number of a direction among the lattice's own, the last one t.
 //
 // The lattice may be a window in t of a larger one: kHalo timeslices at each side are then copies
-// of what other GPUs move, and rest. Colours are those of the larger lattice, where slice 0 has the
-// parity kParity.
+// of what other GPUs move, and rest. So may the rows of a timeslice, what lies at one coordinate of
+// the slowest direction in space: kRowHalo at each side of kAllRows. Colours are those of the
+// larger lattice, where the first site has the parity kParity.
 #pragma once
 
 #include "gauge/lattice/local.hpp"
@@ -39,8 +40,11 @@ constexpr int kLanes = 16 / sizeof(Real);
 constexpr int kChunks = (2 * kRows * kColors + kLanes - 1) / kLanes;
 // Chunks of a transformation.
 constexpr long long kCopy = (kVolume + 31LL) / 32 * 32 * kChunks;
-constexpr int kOwn = kT - 2 * kHalo;      // timeslices that move here
-constexpr int kPlane = kX * kY * kZ / 2;  // sites of a timeslice of one colour
+constexpr int kOwn = kT - 2 * kHalo;                  // timeslices that move here
+constexpr int kPlane = kX * kY * kZ / 2;              // sites of a timeslice of one colour
+constexpr int kDeep = kDimensions == 5 ? kInner : 1;  // extent of a row in z
+constexpr int kRim = kRowHalo * kDeep;                // in z, at each side of what moves
+constexpr int kOwnZ = kZ - 2 * kRim;
 // Chunks of links are numbered in 32 bits where those suffice.
 using Index = Choice<(kDimensions * kCopy < (1LL << 31)), unsigned, unsigned long long>::type;
 
@@ -83,10 +87,16 @@ struct Site {
   __device__ int natural() const { return ((t * kZ + z) * kY + y) * kX + x; }
 
   // Whether it is a copy of another GPU's.
-  __device__ bool rests() const { return kHalo > 0 && (t == 0 || t + 1 == kT); }
+  __device__ bool rests() const {
+    if (kRim > 0 && (z < kRim || z >= kZ - kRim)) return true;
+    return kHalo > 0 && (t == 0 || t + 1 == kT);
+  }
 
   // Its natural number among those that do not rest.
-  __device__ int own() const { return natural() - kHalo * 2 * kPlane; }
+  __device__ int own() const {
+    if constexpr (kRim > 0) return (((t - kHalo) * kOwnZ + z - kRim) * kY + y) * kX + x;
+    return natural() - kHalo * 2 * kPlane;
+  }
 
   // Its number in the order of the arrays, for a site of this colour.
   __device__ int number(int color) const { return color * kHalf + natural() / 2; }
@@ -126,7 +136,8 @@ struct Site {
 
 // The natural number in the whole lattice, whose first site here has the number `origin`.
 __device__ inline int number_in_whole(const Site& at, int origin) {
-  return kHalo > 0 ? at.natural() + origin : at.natural();
+  constexpr int kElsewhere = kRim > 0 ? (kAllRows * kDeep - kZ) * kY * kX : 0;  // of a timeslice
+  return kHalo > 0 ? at.natural() + at.t * kElsewhere + origin : at.natural();
 }
 
 // Of paged links, chunks of a page; rows of 32 chunks that 32 sites have, and how many of them are

@@ -1,13 +1,13 @@
 // Which block moves which sites when, links on their way to it, and what it does to a site.
 #pragma once
 
-#include "gauge/lattice/site.cuh"
+#include "gauge/domains/beside.cuh"
 
 namespace hardscape::gauge {
 
-constexpr int kBeside = kParts / kSides;               // of a timeslice, those of a side of the GPU
-constexpr int kSlabs = kOwn * kBeside;                 // of a side, that move here
-constexpr int kSlabSites = kX * kY * kZ / 2 / kParts;  // of one colour
+constexpr int kBeside = kParts / kSides;  // of a timeslice, those of a side of the GPU
+constexpr int kSlabs = kOwn * kBeside;    // of a side, that move here
+constexpr int kSlabSites = kX * kY * kOwnZ / 2 / kParts;  // of one colour
 constexpr int kTiles = (kSlabSites + kThreads - 1) / kThreads;
 
 struct Task {
@@ -16,8 +16,9 @@ struct Task {
   bool inside;  // whether this thread has a site
 };
 
-// The same with those of the timeslices at the sides, which rest: slabs are numbered among these.
-constexpr int kCounted = kT * kParts;
+// The same with those at the sides, which rest: slabs are numbered among these, kRowed a timeslice.
+constexpr int kRowed = kParts + 2 * kRowHalo;
+constexpr int kCounted = kT * kRowed;
 
 // Tasks of a side are numbered slab by slab. Where links are kept, every block has a tile of its
 // own. Where kLag is 0, all slabs of a colour come before those of the other. Else the colours
@@ -53,7 +54,7 @@ __device__ inline void fill_in(int number, int count, int side, Task& task) {
   int place;
   place_of(number / kGroups / kTiles, count, task, place);
   if constexpr (!kKept) place = ((2 * task.sweep + task.color) * kBeside + place) % kSlabs;
-  task.slab = (place / kBeside + kHalo) * kParts + side * kBeside + place % kBeside;
+  task.slab = (place / kBeside + kHalo) * kRowed + kRowHalo + side * kBeside + place % kBeside;
   const int site = number / kGroups % kTiles * kThreads + threadIdx.x;
   task.inside = site < kSlabSites;
   int rest = site / (kX / 2);
@@ -63,8 +64,8 @@ __device__ inline void fill_in(int number, int count, int side, Task& task) {
   rest /= kTileZ;
   task.at.y = rest % (kY / kTileY) * kTileY + y;
   rest /= kY / kTileY;
-  task.at.z = task.slab % kParts * (kZ / kParts) + rest * kTileZ + z;
-  task.at.t = task.slab / kParts;
+  task.at.z = (task.slab % kRowed - kRowHalo) * (kOwnZ / kParts) + kRim + rest * kTileZ + z;
+  task.at.t = task.slab / kRowed;
   task.at.x = 2 * (site % (kX / 2)) + ((task.at.row() + task.color) & 1);
 }
 
@@ -121,44 +122,29 @@ __device__ inline unsigned relaxed(const unsigned* from) {
 // acquire empties the first-level cache, so what waits looks without.
 __device__ inline void wait_for_neighbours(const unsigned* counters, const Task& task) {
   if (threadIdx.x < 5) {
-    const int part = task.slab % kParts, slice = task.slab / kParts;
+    const int part = task.slab % kRowed, slice = task.slab / kRowed;
     const int step = threadIdx.x & 1 ? 1 : -1;
     int slab = task.slab;
     if (threadIdx.x == 1 || threadIdx.x == 2) {
-      slab = slice * kParts + (part + step + kParts) % kParts;
+      slab = slice * kRowed + (part + step + kRowed) % kRowed;
     } else if (threadIdx.x > 2) {
-      slab = (slice + step + kT) % kT * kParts + part;
+      slab = (slice + step + kT) % kT * kRowed + part;
     }
-    const unsigned needed = static_cast<unsigned>(task.sweep + task.color) * kTiles;
+    unsigned needed = static_cast<unsigned>(task.sweep + task.color) * kTiles;
     const unsigned* counter = counters + (1 - task.color) * kCounted + slab;
-    const bool afar = kHalo > 0 && (slab < kParts || slab >= kCounted - kParts);
+    bool afar = kHalo > 0 && (slab < kRowed || slab >= kCounted - kRowed);
+    if constexpr (kRowHalo > 0) {
+      const bool left = slab % kRowed == 0, right = slab % kRowed == kRowed - 1;
+      if (left || right) {
+        afar = true;
+        needed = static_cast<unsigned>(task.sweep + task.color) * (left ? kTilesLeft : kTilesRight);
+      }
+    }
     while ((afar ? acquired_from_afar(counter) : acquired(counter)) < needed) {
       while (relaxed(counter) < needed) __nanosleep(100);
     }
   }
   __syncthreads();
-}
-
-// The GPUs that hold the timeslices before and after those of this one: g and counters there.
-struct Beside {
-  Chunk* before;
-  Chunk* after;
-  unsigned* done_before;
-  unsigned* done_after;
-};
-
-// Puts a matrix into slice `t` of a window of `Slices` slices.
-template <int Slices>
-__device__ inline void store_there(Chunk* g, const Site& at, int color, int t, const Element& a) {
-  store(g, (color * Slices + t) * kPlane + at.natural() / 2 % kPlane, a);
-}
-
-// Hands what moved on to the GPUs that hold a copy of it.
-__device__ inline void share(const Beside& beside, const Site& at, int color, const Element& a) {
-  if constexpr (kBefore > 0) {
-    if (at.t == kHalo) store_there<kBefore>(beside.before, at, color, kBefore - 1, a);
-    if (at.t == kHalo + kOwn - 1) store_there<kAfter>(beside.after, at, color, 0, a);
-  }
 }
 
 __device__ inline void count(unsigned* counter) {
@@ -176,11 +162,17 @@ __device__ inline void finish(unsigned* counters, const Task& task, const Beside
   if (threadIdx.x != kThreads - 32) return;
   count(counters + task.color * kCounted + task.slab);
   if constexpr (kHalo > 0) {
-    const int part = task.slab % kParts;
+    const int part = task.slab % kRowed;
     if (task.at.t == kHalo)
-      count_afar(beside.done_before + (task.color * kBefore + kBefore - 1) * kParts + part);
+      count_afar(beside.done_before + (task.color * kBefore + kBefore - 1) * kRowed + part);
     if (task.at.t == kHalo + kOwn - 1)
-      count_afar(beside.done_after + task.color * kAfter * kParts + part);
+      count_afar(beside.done_after + task.color * kAfter * kRowed + part);
+    if constexpr (kRowHalo > 0) {
+      constexpr int kLeftRowed = kPartsLeft + 2, kRightRowed = kPartsRight + 2;
+      const int slice = task.color * kT + task.at.t;
+      if (part == 1) count_afar(beside.done_left + slice * kLeftRowed + kLeftRowed - 1);
+      if (part == kParts) count_afar(beside.done_right + slice * kRightRowed);
+    }
   }
 }
 

@@ -9,8 +9,9 @@
 // has half of the slabs of every timeslice and half of the blocks, and numbers of its own.
 //
 // GPUs that hold a window each of one lattice run this side by side. A block writes what it moved
-// on the first and the last of its GPU's timeslices into its neighbours' copies too, through peer
-// access, and then counts there, so that nothing stands still for an exchange. Where the windows
+// on the first and the last of its GPU's timeslices, and of its rows where these are cut, into its
+// neighbours' copies too, through peer access, and then counts there, so that nothing stands still
+// for an exchange. Where the windows
 // are of equal size all GPUs have the same numbers for the same places, and what a task waits for
 // has a smaller number still, on whichever GPU; so it is with unequal ones where one colour follows
 // the other.
@@ -35,10 +36,11 @@ extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
                 const unsigned char* __restrict__ active, const int* __restrict__ going,
                 unsigned* done, int copies, int count, Chunk* before, Chunk* after,
                 unsigned* done_before, unsigned* done_after, int origin,
-                const unsigned char* __restrict__ side_of) {
+                const unsigned char* __restrict__ side_of, Chunk* left, Chunk* right,
+                unsigned* done_left, unsigned* done_right) {
   extern __shared__ Chunk shared[];
   if (!any_of(going, copies)) return;
-  const Beside beside{before, after, done_before, done_after};
+  const Beside beside{before, after, done_before, done_after, left, right, done_left, done_right};
   const Run run{links, all, steps, seeds, firsts, active, beside, origin, copies};
   const Choice<kKept, KeptLinks, StagedLinks>::type near{links, shared + threadIdx.x};
   const int tasks = tasks_of(count);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -36,6 +37,25 @@ class Instance:
         return x, y, z * w, t
 
     @property
+    def moving(self) -> tuple[int, int, int, int]:
+        """The extents of what moves: without what is at the sides of a window."""
+        x, y, z, t = self.box
+        return x, y, z - 2 * self.rim, t - 2 * self.window.halo
+
+    @property
+    def rim(self) -> int:
+        """Extent in z of the rows at a side of the window."""
+        return self.window.rows.halo * (self.shape[2] if len(self.shape) == 5 else 1)
+
+    @property
+    def origin(self) -> int:
+        """Number in the whole lattice of the window's first site."""
+        *space, _ = self.shape
+        rows = self.window.rows
+        first = self.window.first * (rows.whole or space[-1]) + rows.first
+        return first * math.prod(space[:-1])
+
+    @property
     def rows(self) -> int:
         """Rows that are stored of a matrix: the last one of a small group follows from the others."""
         return self.nc if self.nc > 3 else self.nc - 1
@@ -57,6 +77,10 @@ class Instance:
     def color_kernel(self, method: int, schedule: Schedule) -> Kernel:
         """Return the kernel of one colour of a sweep as data."""
         return self._made("domains/color", "gauge_color", schedule, {"kMethod": method})
+
+    def window_kernel(self, name: str) -> Kernel:
+        """Return a kernel of several GPUs as data."""
+        return self._made("domains/windows", name, ONE_EACH, {})
 
     def round_kernel(self, constants: Mapping[str, bool | int | float]) -> Kernel:
         """Return the kernel that ends a round of sweeps as data."""
@@ -81,6 +105,7 @@ class Instance:
     def constants(self) -> dict[str, bool | int | float]:
         """What stands before the first line of a kernel."""
         x, y, z, t = self.box
+        rows = self.window.rows
         return {
             "kDimensions": len(self.shape),
             "kSingle": self.single,
@@ -96,9 +121,13 @@ class Instance:
             "kTimeWeight": self.weight,
             "kMatrices": 1,  # a site, of what is brought to the kernels' order
             "kHalo": self.window.halo,
-            "kParity": self.window.first % 2,
+            "kParity": (self.window.first + rows.first) % 2,
             "kBefore": self.window.before,
             "kAfter": self.window.after,
+            "kRowHalo": rows.halo,
+            "kLeft": rows.left,
+            "kRight": rows.right,
+            "kAllRows": rows.whole,
         }
 
 
