@@ -9,7 +9,7 @@ import pytest
 
 from hardscape.benchmarks.maxsat.formulas import partial_3sat
 from hardscape.maxsat import Formula, solve
-from hardscape.maxsat.methods.exact import pace
+from hardscape.maxsat.methods.exact import exact, pace
 from hardscape.maxsat.methods.exact.pace import Pace
 from hardscape.maxsat.methods.exact.sharing import Sharing, first_share
 from hardscape.maxsat.result import Improvement
@@ -131,6 +131,28 @@ def test_the_prover_has_most_until_the_hard_clauses_hold(best):
     assert Sharing(0.8, best, 0).of(found(7)) == 0.8
 
 
+def words(*turns, first=0.8, left=5.0, hard=True):
+    """Shares of turns before which the prover had so many seconds and had said a bound, or found something."""
+    best = found(1000)
+    sharing = Sharing(first, best, 0, ends=time.monotonic() + left, hard=hard)
+    return [sharing.of(new or best, lower, proved) for proved, lower, new in turns]
+
+
+def test_most_is_the_provers_until_its_first_word():
+    assert words((1.0, 0, None), (1.9, 0, None), (2.1, 0, None)) == [0.2, 0.2, 0.8]
+    assert words((1.0, 0, None), (3.0, 0, None), left=600.0) == [0.2, 0.8]
+    assert words((0.1, 1, None)) == words((0.1, 0, found(999))) == [0.8]
+    assert words((1.0, 0, None), hard=False) == words((0.0, 0, None), left=-1.0) == [0.8]
+
+
+def test_a_late_word_is_followed_by_others():
+    assert words((0.5, 0, None), (1.0, 1, None), (1.29, 1, None), (1.31, 1, None)) == [0.2] * 3 + [
+        0.8
+    ]
+    assert words((0.5, 0, None), (1.0, 0, found(999)), (1.31, 0, None)) == [0.2, 0.2, 0.8]
+    assert words((1.0, 1, None), (1.1, 1, None)) == [0.8, 0.8]
+
+
 def test_short_limits_are_for_the_search():
     assert first_share(PARTIAL, None) == 0.2
     assert first_share(SOFT, None) == 0.5
@@ -189,8 +211,9 @@ def test_up_to_a_short_limit_a_prover_waits_for_a_search_that_gets_on(gets_on, m
     pytest.importorskip("rustsat")
     monkeypatch.setattr(Pace, "stuck", not gets_on)
     monkeypatch.setattr(pace, "_SEARCHED", 0.0)  # on a busy machine it takes long
+    monkeypatch.setattr(exact, "SMALL", 0)  # of small formulas it does not
     n, soft, weights, hard = partial_3sat(150, 800, 0.3, 1)
-    formula = Formula.from_clauses(soft, weights, hard=hard, num_variables=n)
+    formula = Formula.from_clauses(soft, weights, hard=[*hard, [1, 2]], num_variables=n)
     result = solve(formula, seed=1, time_limit=1.5, threads=1, device="cpu")
     assert any("exact" in part for part in result.ran) != gets_on
     assert formula.evaluate(result.assignment)[0] == 0

@@ -154,7 +154,8 @@ class Proof(Work[Partial]):
 
     def sharing(self, constant: int) -> Sharing:
         """Of a thread with a walker, by a prover whose costs leave out a constant."""
-        return Sharing(self.share, self.incumbent.best, constant, self.pace, self.ends)
+        hard = self.formula.num_hard > 0
+        return Sharing(self.share, self.incumbent.best, constant, self.pace, self.ends, hard=hard)
 
     def _here(self, walker: Walker, context: Context) -> ShardResult | None:
         """Prove a small formula in this process, with a walker: to start one takes longer than many proofs.
@@ -204,8 +205,8 @@ class _Talk:
         self._turns: Turns | None = None
         if alone is not None:
             walker = walker or alone.walker(0, context)
-            sharing = work.sharing(self._constant)
             walker.walk(_MEANWHILE)  # a process needs a moment to begin
+            sharing = work.sharing(self._constant)
             self._turns = Turns(walker, self._incumbent, work.share, sharing)
 
     def result(self) -> ShardResult:
@@ -356,7 +357,8 @@ class Exact(Method):
         self._eliminate(task)
         walk(first - _BEFORE_TABLES)
         left = options.deadline.left
-        if len(options.devices) > 1 or task.narrowed:
+        here = len(task.presolved.formula.literals) <= SMALL  # is where the proof begins, at once
+        if len(options.devices) > 1 or task.narrowed or here:
             return
         while not task.over and pace.seconds < _BEFORE_FEASIBLE and asks_in_vain(task):
             walk(_BEFORE)

@@ -27,6 +27,10 @@ _CLOSED = 0.05
 #: Where the bounds will not meet before the limit the walker's share goes to so much, unless it has come to its
 #: end. A prover without any core has so many seconds before that is said of it.
 _HOPELESS, _UNTRIED = 0.95, 0.5
+#: Until its first word, a bound or a better assignment, the walker has least where some clauses are hard: that
+#: one question is what all others wait for. Up to such a share of the time left, and so many seconds; and for
+#: such a share of these seconds more, since after a late word others follow.
+_WORDLESS, _MOST_WORDLESS, _WORDS = 0.4, 2.5, 0.3
 #: Share of the time left that the prover has before the walker's first turn, and most seconds: its first
 #: assignments are better than most that a walker has by then.
 _AHEAD, _MOST_AHEAD = 0.05, 0.5
@@ -44,7 +48,8 @@ def first_share(formula: Formula, left: float | None) -> float:
 class Sharing:
     """The walker's share of the turns, as both have found more or less.
 
-    `constant` is what the prover's costs leave out, `pace` the walker's so far, and `ends` when the time is up.
+    `constant` is what the prover's costs leave out, `pace` the walker's so far, `ends` when the time is up, and
+    `hard` whether some clauses are.
     """
 
     def __init__(
@@ -54,14 +59,29 @@ class Sharing:
         constant: int,
         pace: Pace | None = None,
         ends: float = math.inf,
+        *,
+        hard: bool = True,
     ) -> None:
         self._share, self._rest, self._ends = first, max(_HALF, first), ends
         self._pace = pace or Pace()
         self._best, self._lower, self._constant = best, 0, constant
+        # Seconds of the prover until which the walker has least.
+        left = ends - time.monotonic()
+        self._patient = min(_MOST_WORDLESS, _WORDLESS * left) if hard else 0.0
+        self._said = self._waited = False
 
-    def of(self, best: Improvement | None) -> float:
-        """Of the next turn; the least while hard clauses are violated: a solver is likelier to satisfy them."""
-        return _LEAST if best is None or best.hard_violations else self._share
+    def of(self, best: Improvement | None, lower: int = 0, proved: float = math.inf) -> float:
+        """Of the next turn; the least while hard clauses are violated: a solver is likelier to satisfy them.
+
+        The lower bound is what the prover has said in so many seconds.
+        """
+        if best is None or best.hard_violations:
+            return _LEAST
+        if not self._said:
+            if lower or best is not self._best:
+                self._said, self._patient = True, (1 + _WORDS) * proved if self._waited else 0.0
+            self._waited = True
+        return _LEAST if proved < self._patient else self._share
 
     @property
     def ahead(self) -> float:
@@ -146,7 +166,7 @@ class Turns:
         """Let the walker have its turn, after which the prover, with that lower bound, has its next one."""
         now, before = time.monotonic(), self._incumbent.best
         self._proved += now - self._passed
-        share = self._sharing.of(before)
+        share = self._sharing.of(before, lower, self._proved)
         self.walker.walk(TURN_SHARE * (now - self._began) * share)
         self._passed = passed = time.monotonic()
         self._sharing.judge(before, self._incumbent.best, lower, passed - now, self._proved)
