@@ -6,6 +6,7 @@ Windows that there are no GPUs for lie beside one another on those that there ar
 from __future__ import annotations
 
 import math
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,11 @@ import pytest
 
 from hardscape.engine import Cuda
 from hardscape.errors import InputError
-from hardscape.gauge import GaugeField, WilsonChain, fix, generate
+from hardscape.gauge import GaugeField, WilsonChain, domains, fix, generate
+from hardscape.gauge.domains import reach
+from hardscape.gauge.domains.cuda_slab import CudaSlab
 from hardscape.gauge.domains.gpus import Gpus
+from helpers.queue_comm import on_ranks
 
 pytestmark = pytest.mark.gpu
 
@@ -122,3 +126,65 @@ def test_cuts_that_a_lattice_does_not_have_are_refused() -> None:
     field = GaugeField.random((4, 4, 4), 2, seed=1)
     with pytest.raises(InputError):
         fix(field, domains=gpus((1, 2)))
+
+
+#: Of ranks with a GPU each.
+_OF_RANKS: list[tuple[tuple[int, ...], int, Any, dict[str, Any]]] = [
+    ((4, 4, 6, 4), 3, "periodic", {"method": "matrix-overrelaxation"}),
+    ((8, 4, 4, 6), 2, "open", {"method": "stochastic", "precision": "single"}),
+    ((4, 4, 6, 4), 2, "periodic", {"gauge": "coulomb", "method": "overrelaxation", "copies": 2}),
+]
+
+
+def told(**how: Any) -> list[str]:
+    """Digests of transformations, and of links and plaquettes of a chain."""
+    found = []
+    for shape, nc, boundary, options in _OF_RANKS:
+        field = generate(shape, 2.5, nc=nc, boundary=boundary, seed=1, sweeps=1, threads=1)
+        given: dict[str, Any] = {"theta": 1e-7, "max_sweeps": 40, "strict": False, "seed": 3}
+        fixed = fix(field, **given | options, **how)
+        found.append(sha256(b"".join(pieces(fixed))).hexdigest())
+    chain = WilsonChain(GaugeField.random((4, 4, 4, 6), 2, seed=2), 2.5, xi=1.5, seed=4, **how)
+    plaquettes = chain.run(2)
+    return [*found, sha256(plaquettes.tobytes() + chain.field.links.tobytes()).hexdigest()]
+
+
+def of_ranks(comm: Any) -> Any:
+    """Ranks that cut rows alone."""
+    CudaSlab.cut = 1, comm.Get_size()
+    with domains(comm, on_gpus=True) as ranks:
+        return None if ranks is None else told(domains=ranks)
+
+
+def of_distant_ranks(comm: Any) -> Any:
+    """Ranks that do not open each other's memory, as if each had a host of its own, in two by as many."""
+    reach.gethostname = lambda: f"host {comm.Get_rank()}"
+    CudaSlab.cut = 2, comm.Get_size() // 2
+    with domains(comm, on_gpus=True) as ranks:
+        return None if ranks is None else told(domains=ranks)
+
+
+def test_ranks_come_to_what_one_gpu_does() -> None:
+    pytest.importorskip("cupy")
+    expected = told(device="cuda:0")
+    assert on_ranks(2, of_ranks) == expected
+    assert on_ranks(4, of_distant_ranks) == expected
+
+
+def accelerated(**how: Any) -> tuple[float, bool]:
+    field = generate((4, 4, 4, 4), 2.5, nc=2, seed=1, sweeps=1, threads=1)
+    found = fix(field, method="fourier-cg", theta=1e-14, seed=3, **how)
+    return found.functional, found.converged
+
+
+def accelerated_by_ranks(comm: Any) -> tuple[float, bool] | None:
+    CudaSlab.cut = 1, comm.Get_size()
+    with domains(comm, on_gpus=True) as ranks:
+        return None if ranks is None else accelerated(domains=ranks)
+
+
+def test_ranks_accelerate() -> None:
+    pytest.importorskip("cupy")
+    functional, converged = accelerated(device="cuda:0")
+    assert converged
+    assert on_ranks(2, accelerated_by_ranks) == (pytest.approx(functional, abs=1e-9), True)

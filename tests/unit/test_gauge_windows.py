@@ -13,6 +13,7 @@ import pytest
 from hardscape.errors import InputError
 from hardscape.gauge import GaugeField
 from hardscape.gauge.domains.grid import Grid, Held
+from hardscape.gauge.domains.sites import ROWS, TIME, Faces
 from hardscape.gauge.lattice.schedule import WHOLE, Schedule
 from hardscape.gauge.stored.instance import THREADS, Instance
 from helpers.cuda_on_host import compiled, launched
@@ -205,3 +206,33 @@ def test_gpus_cut_rows_where_timeslices_do_not_suffice() -> None:
             Grid.of(shape, many)
     with pytest.raises(InputError):
         Grid.of((4, 4, 4, 4), 4, (1, 2))
+
+
+@pytest.mark.parametrize(("shape", "cut"), [((4, 4, 6, 6), (2, 3)), ((2, 2, 2, 4, 4), (2, 2))])
+def test_sides_of_one_window_are_copies_of_another(
+    shape: tuple[int, ...], cut: tuple[int, int]
+) -> None:
+    """Rows of both colours, then slices colour by colour, bring all that is beside up to date, corners too."""
+    links = GaugeField.random(shape, 2, seed=3).links
+    grid = Grid.of(links.shape[:-3], math.prod(cut), cut)
+    arrays, expected, faces = [], [], []
+    for i in range(grid.parts):
+        some = Held(links, grid.held(i))[:]
+        instance = Instance(some.shape[-4::-1], 2, False, len(shape), window=grid.window(i))
+        expected.append(stored(instance, some))
+        inner = places(instance)[1:-1, 1:-1].ravel()
+        arrays.append(np.full_like(expected[i], np.nan))
+        arrays[i][inner // 32, ..., inner % 32, :] = expected[i][inner // 32, ..., inner % 32, :]
+        faces.append(Faces(instance))
+    steps = [(ROWS, None, (0, 1)), (TIME, 0, (1, 0)), (TIME, 1, (1, 0))]
+    for line, color, step in steps:
+        for mu in range(len(shape)):
+            for i in range(grid.parts):
+                after = grid.beside(i, *step)
+                last, held = len(grid.own(i)[line]), len(grid.held(i)[line])
+                told = faces[i].get(arrays[i], line, last, color, mu)
+                faces[after].put(arrays[after], line, 0, color, told, mu)
+                told = faces[after].get(arrays[after], line, 1, color, mu)
+                faces[i].put(arrays[i], line, held - 1, color, told, mu)
+    for found, right in zip(arrays, expected, strict=True):
+        assert np.nan_to_num(found).tobytes() == right.tobytes()

@@ -238,9 +238,21 @@ class ChainWindow:
             self._traces(_PARTS * self._slices, THREADS, self._links, self._sums[row], first)
             return
         place, adds = self.rows
-        self.tell_sites(adds._sites, place)
+        self._tell_sites(adds._sites, place)
 
-    def tell_sites(self, sites: Any, place: int) -> None:
+    @property
+    def stored(self) -> Any:
+        """The links as they lie, see `Faces`."""
+        return self._links[0]
+
+    def site_traces(self, rows: int) -> Any:
+        """The sum over plaquettes that start at each of its own sites, of so many rows."""
+        *space, _, _ = self.instance.shape
+        sites = self._cupy.empty((self._slices, rows, *space[::-1]))
+        self._tell_sites(sites, 0)
+        return sites
+
+    def _tell_sites(self, sites: Any, place: int) -> None:
         """Begin to write each site's, shape (T, Z, ...), rows from `place` on."""
         deep = self.instance.box[2] // self.instance.shape[-2]
         first = np.int32(self.instance.window.first)
@@ -251,6 +263,9 @@ class ChainWindow:
     def add_up(self, row: int) -> None:
         """Begin to sum over each slice what was told here."""
         if self.rows[1] is self:
-            sites = self._sites
-            many = np.int32(sites[0].size)
-            self._adds(_PARTS * self._slices, THREADS, sites, self._sums[row], many)
+            self.add_sites(self._sites, row)
+
+    def add_sites(self, sites: Any, row: int) -> None:
+        """Begin to sum numbers of the sites of whole slices, (T, Z, ...)."""
+        many = np.int32(sites[0].size)
+        self._adds(_PARTS * self._slices, THREADS, sites, self._sums[row], many)

@@ -1,15 +1,15 @@
-"""The timeslices of one rank on a GPU of its own.
+"""The timeslices of one rank, or rows of them, on a GPU of its own.
 
 Where the GPUs of all ranks may count in each other's memory, see `Reach`, they sweep side by side as those of
 one process do, see gpus.py, any number of sweeps between two meetings. Else what the ranks tell each other of
 their sides after a colour goes from GPU to GPU where GPUs are within reach, or the MPI library says that it
-takes such memory, and through pinned memory of the hosts where neither is so. Slices at the sides move first
-then and are on their way while the GPU moves the others.
+takes such memory, and through pinned memory of the hosts where neither is so. Sites at the sides move first
+then and are on their way while the GPU moves the others. Where rows are cut they go through the hosts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from socket import gethostname
 from typing import Any
@@ -21,10 +21,12 @@ from hardscape.arrays import to_device
 from hardscape.engine import CudaDevice, cuda_device
 from hardscape.errors import needed
 from hardscape.gauge.chain.cuda import ChainWindow
+from hardscape.gauge.domains import sites
 from hardscape.gauge.domains.chain import ChainSlab
 from hardscape.gauge.domains.grid import Grid
 from hardscape.gauge.domains.messages import Swap, takes_gpu_memory
 from hardscape.gauge.domains.reach import Beside, Reach
+from hardscape.gauge.domains.sites import ROWS, TIME, Faces
 from hardscape.gauge.lattice.cuda import CudaLattices, summed
 from hardscape.gauge.lattice.lattices import Sweep, Turn
 from hardscape.gauge.lattice.schedule import Window
@@ -36,7 +38,8 @@ _NEVER = np.zeros(1, dtype=np.uint8)
 class CudaSlab(ChainSlab):
     """One rank's part. Of a host's GPUs its first rank takes the first, and so on, by turns."""
 
-    cuts_rows = False
+    #: Into how many parts timeslices and rows are cut, where that is not to follow from their numbers.
+    cut: tuple[int, int] | None = None
 
     def __init__(self, comm: Any) -> None:
         super().__init__(comm)
@@ -46,8 +49,15 @@ class CudaSlab(ChainSlab):
         self._direct = takes_gpu_memory(comm)
         self._pinned: dict[tuple[Any, ...], Any] = {}
         self._reach: Reach | None = None
+        self._reach_rows: Reach | None = None
+        self._faces: dict[int, Faces] = {}
         self._beside: dict[int, tuple[int, int] | None] = {}
-        self._written: dict[int, tuple[Beside, Beside]] = {}
+        self._written: dict[int, tuple[Beside, ...]] = {}
+
+    def grid_for(self, extents: Sequence[int]) -> tuple[int, int]:
+        """See `Messages.grid_for`: timeslices alone while each rank has two of them."""
+        grid = Grid.of(extents, self.ranks, self.cut)
+        return grid.time.parts, grid.rows.parts
 
     @contextmanager
     def _gpu(self) -> Iterator[CudaDevice]:
@@ -63,24 +73,42 @@ class CudaSlab(ChainSlab):
         """See `Slab.open`."""
         with self._gpu() as device:
             reach = self._reach = self._reach or Reach(self.time)
-            counts = reach.counts(self._ordinal)
+            counts = self._counts(reach)
             window = self._window(counts)
             lattice = CudaLattices(device, self._links, self._options, single, 1, window=window)
             self._lattices[key] = lattice
+            if self.cut_rows:
+                self._faces[key] = Faces(lattice.instance)
+            told = lattice.transformations, lattice.counters
             if counts:
-                self._written[key] = reach.windows(lattice.transformations, lattice.counters)
-            else:
+                across = self._reach_rows.windows(*told) if self._reach_rows else ()
+                self._written[key] = *reach.windows(*told), *across
+            elif not self.cut_rows:
                 self._beside[key] = reach.beside(lattice.transformations)
+
+    def _counts(self, reach: Reach) -> bool:
+        """Whether the kernels of all ranks may sweep side by side; the same on all of them."""
+        if not self.cut_rows:
+            return reach.counts(self._ordinal)
+        rows = self._reach_rows = self._reach_rows or Reach(self.rows)
+        each = [one.counts(self._ordinal) for one in (reach, rows)]
+        runtime = needed("cupy", "cupy-cuda13x", "cuda", "CUDA").cuda.runtime
+        uuid = str(runtime.getDeviceProperties(self._ordinal)["uuid"])
+        told = self.comm.allgather((all(each), gethostname(), uuid))
+        return all(counts for counts, *_ in told) and len({who for _, *who in told}) == self.ranks
 
     def end(self) -> None:
         """See `Slab.end`."""
         self._beside.clear()
         self._written.clear()
+        self._faces.clear()
         if self._reach is not None:
             with self._gpu():
                 self._reach.close()
+                if self._reach_rows is not None:
+                    self._reach_rows.close()
             self.comm.allgather(None)  # nobody frees what others have open
-            self._reach = None
+            self._reach = self._reach_rows = None
         super().end()
 
     # -- what moves g --------------------------------------------------------------------------
@@ -105,10 +133,16 @@ class CudaSlab(ChainSlab):
         turns = [Turn([Sweep(method, *row)], seeds, numbers, count, mask, _NEVER)]
         with self._gpu():
             lattice.prepare(turns, method)
-        reach.meet()  # nothing is counted anywhere, and nobody reads what is written now
+        self._meet(reach)  # nothing is counted anywhere, and nobody reads what is written now
         with self._gpu():
             lattice.start(turns, method, self._written[key])
-        reach.meet()  # what others write here is here
+        self._meet(reach)  # what others write here is here
+
+    def _meet(self, reach: Reach) -> None:
+        """Wait until the ranks beside are here too."""
+        reach.meet()
+        if self._reach_rows is not None:
+            self._reach_rows.meet()
 
     def sweep(
         self, key: int, method: int, row: tuple[float, ...], seed: int, number: int, active: bytes
@@ -116,12 +150,21 @@ class CudaSlab(ChainSlab):
         """See `Slab.sweep`."""
         lattice, moving = self._lattices[key], self.moving(active)
 
-        def visit(color: int, some: NDArray[np.uint8]) -> None:
+        def visit(color: int, some: NDArray[np.uint8], at: int = -1) -> None:
             seeds, numbers = np.array([seed], dtype=np.uint64), np.array([number])
             mask = some[None].astype(bool)
             turn = Turn([Sweep(method, *row)], seeds, numbers, 1, mask, _NEVER)
-            lattice.sweep_color(turn, color)
+            lattice.sweep_color(turn, color, at)
 
+        if self.cut_rows:
+            for color in (0, 1):
+                with self._gpu():
+                    visit(color, moving, 1)
+                    swaps = self._begun_swaps(key, color)
+                with cuda_device(self._ordinal):  # under way while the sides are
+                    visit(color, moving, 0)
+                self._taken(key, swaps, color)
+            return
         sides = np.zeros_like(moving)
         sides[[1, -2]] = moving[[1, -2]]
         reach = None if self._options.sliced else self._within_reach(key)
@@ -151,7 +194,7 @@ class CudaSlab(ChainSlab):
         lattice = self._lattices[key]
         with self._gpu():
             lattice.randomize(np.array([seed], dtype=np.uint64))
-        self._exchange(lattice, always=True)
+        self._exchange(key, always=True)
 
     def set_transformation(self, key: int) -> None:
         """See `Slab.set_transformation`."""
@@ -171,15 +214,29 @@ class CudaSlab(ChainSlab):
         lattice = self._lattices[key]
         with self._gpu():
             lattice.move(to_device(direction, "cuda"), to_device(step, "cuda"))
-        self._exchange(lattice)
+        self._exchange(key)
 
     # -- what is told of g ---------------------------------------------------------------------
 
     def measure(self, key: int) -> NDArray[np.float64] | None:
-        """See `Slab.measure`."""
+        """See `Slab.measure`. Where rows are cut, the first rank that has some of a slice adds up."""
+        lattice = self._lattices[key]
         with self._gpu():
-            parts = self._lattices[key].parts().get()
+            if not self.cut_rows:
+                parts = lattice.parts().get()
+                return self.gathered_rows(np.concatenate(summed(parts))[:, :, None])
+            numbers = sites.room(lattice, (len(self.rows.own), *self._sites[1:]))
+            sites.tell(lattice, numbers, 0)
+            whole = self._of_rows(numbers.get(), axis=2)
+            if whole is None:
+                return self.gathered_rows(np.empty((3, len(self.time.own), 0)))
+            parts = sites.added(lattice, to_device(whole, "cuda")).get()
         return self.gathered_rows(np.concatenate(summed(parts))[:, :, None])
+
+    def _of_rows(self, mine: NDArray[Any], axis: int) -> NDArray[Any] | None:
+        """An array of whole timeslices, on the first of the ranks that have rows of them."""
+        parts = self.rows.comm.gather(mine, root=0)
+        return None if parts is None else np.ascontiguousarray(np.concatenate(parts, axis=axis))
 
     def slab_gradient(self, key: int) -> Any:
         """See `Slab.slab_gradient`."""
@@ -199,7 +256,7 @@ class CudaSlab(ChainSlab):
     def transformation(self, key: int) -> None:
         """See `Slab.transformation`."""
         with self._gpu():
-            mine = self._lattices[key].slices_of(0, 1, len(self.time.own)).get()
+            mine = self._lattices[key].own_transformation().get()
         self.gather(mine)
 
     # -- from rank to rank ---------------------------------------------------------------------
@@ -272,7 +329,32 @@ class CudaSlab(ChainSlab):
                 ):
                     to.set(g, stream=device.stream)
 
-    def _exchange(self, lattice: Any, always: bool = False) -> None:
+    def _begun_swaps(self, key: int, color: int | None, always: bool = False) -> list[Swap]:
+        """Begin to send what is at the sides where rows are cut: rows, then slices."""
+        faces, stored = self._faces[key], self._lattices[key].transformations[0]
+        lines = [(ROWS, self.rows), (TIME, self.time)]
+        found = []
+        for line, ranks in lines[: 1 if self._options.sliced and not always else 2]:
+            sent = [faces.get(stored, line, at, color).get() for at in (1, len(ranks.own))]
+            found.append(Swap(ranks, *sent))
+        return found
+
+    def _taken(self, key: int, swaps: list[Swap], color: int | None) -> None:
+        """Bring the copies at the sides up to date."""
+        faces, stored = self._faces[key], self._lattices[key].transformations[0]
+        told = [swap.sides() for swap in swaps]
+        with self._gpu():
+            for line, ranks, sides in zip((ROWS, TIME), (self.rows, self.time), told, strict=False):
+                for at, values in zip((0, len(ranks.own) + 1), sides, strict=True):
+                    faces.put(stored, line, at, color, values)
+
+    def _exchange(self, key: int, always: bool = False) -> None:
+        lattice = self._lattices[key]
+        if self.cut_rows:
+            with self._gpu():
+                swaps = self._begun_swaps(key, None, always)
+            self._taken(key, swaps, None)
+            return
         if self._options.sliced and not always:
             return
         with self._began():
@@ -293,6 +375,7 @@ class CudaSlab(ChainSlab):
         with self._gpu() as device:
             action = self.time.cut.slices, ends, fixed, xi
             self._chain = ChainWindow(device, links, instance, action)
+            self._of_chain = Faces(instance)
 
     def sweep_links(
         self, beta: float, overrelax: int, seed: int, number: int
@@ -305,6 +388,11 @@ class CudaSlab(ChainSlab):
         for kind in range(overrelax + 1):
             for color in (0, 1):
                 for mu in range(self._directions):
+                    if self.cut_rows:
+                        with self._gpu():
+                            window.move(seed, number, kind == 0, color, mu)
+                            self._swap_links(window, color, mu)
+                        continue
                     with self._gpu():
                         window.move(seed, number, kind == 0, color, mu)
                         ends = [window.side(last) for last in (False, True)]
@@ -314,9 +402,25 @@ class CudaSlab(ChainSlab):
                         window.set_side(False, below)
                         window.set_side(True, above)
         with self._gpu():
-            window.measure(0)
+            if self.cut_rows:
+                mine = window.site_traces(len(self.rows.own)).get()
+                whole = self._of_rows(mine, axis=1)
+                if whole is None:
+                    return self.gathered_rows(np.empty((len(self.time.own), 0)))
+                window.add_sites(to_device(whole, "cuda"), 0)
+            else:
+                window.measure(0)
             traces = window.sums().get()[0].sum(axis=1)
         return self.gathered_rows(traces[:, None])
+
+    def _swap_links(self, window: ChainWindow, color: int, mu: int) -> None:
+        """Bring the copies of what moved up to date: rows, and slices with what came of rows around corners."""
+        for line, ranks in ((ROWS, self.rows), (TIME, self.time)):
+            faces, last = self._of_chain, len(ranks.own)
+            sent = [faces.get(window.stored, line, at, color, mu).get() for at in (1, last)]
+            sides = Swap(ranks, *sent).sides()
+            for at, values in zip((0, last + 1), sides, strict=True):
+                faces.put(window.stored, line, at, color, values, mu)
 
     def gather_links(self) -> None:
         """See `ChainSlab.gather_links`."""

@@ -80,9 +80,6 @@ class Messages:
     What has the size of the lattice is given and returned by the first rank alone, in ``whole``.
     """
 
-    #: Whether rows of a timeslice are cut too, where that leaves fewer sites at the sides.
-    cuts_rows = True
-
     def __init__(self, comm: Any) -> None:
         self.comm = comm
         self.whole: Any = None
@@ -95,7 +92,7 @@ class Messages:
         Rows that are not cut are all here, without more.
         """
         slices, rows = extents[:2]
-        grid = grid_of(self.ranks, slices, rows if self.cuts_rows else 1)
+        grid = self.grid_for(extents)
         if grid not in self._lines:
             t, z = divmod(self.rank, grid[1])
             self._lines[grid] = self.comm.Split(z, t), self.comm.Split(t, z)
@@ -106,6 +103,10 @@ class Messages:
         if not self.cut_rows:
             self.rows.held = list(self.rows.own)
         self.inner = slice(1, -1), slice(1, -1) if self.cut_rows else slice(None)
+
+    def grid_for(self, extents: Sequence[int]) -> tuple[int, int]:
+        """Into how many parts the ranks cut timeslices and rows of a lattice (T, Z, ...)."""
+        return grid_of(self.ranks, extents[0], extents[1])
 
     @property
     def cut_rows(self) -> bool:

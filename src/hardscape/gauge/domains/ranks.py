@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hardscape.gauge.domains.chain import ChainSlab
 from hardscape.gauge.domains.cuda_slab import CudaSlab
-from hardscape.gauge.domains.together import Together, grid_of
+from hardscape.gauge.domains.together import Together
 from hardscape.gauge.lattice.cpu import over_rows
 from hardscape.gauge.lattice.cuda import BEGINNING, iteration_cost, require_even
 from hardscape.gauge.lattice.lattices import Lattices, Measurement, Turn
@@ -67,7 +67,7 @@ class Domains(Together):
 
     def require(self, shape: tuple[int, ...]) -> None:
         """Refuse links (T, Z, ...) that are not to be cut into as many parts."""
-        grid_of(self.ranks, shape[0], shape[1] if self._slab.cuts_rows else 1)
+        self._slab.grid_for(shape[:-3])
 
     def lattices(self, links: Any, choices: FixOptions, single: bool, usual: int) -> Lattices:
         """See `Together.lattices`."""
