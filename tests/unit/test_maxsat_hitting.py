@@ -1,5 +1,7 @@
 """The search by cores of unit propagation: its costs, its lower bound, and that its cuts do not matter."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -124,7 +126,7 @@ def test_weights_beyond_64_bits():
     hard = [[-1, -2], [-2, -3], [-3, -4], [-4, -5], [-1, -5]]
     search, cost = searched(Formula.from_clauses(soft, [big] * 5, hard=hard), 2000)
     assert cost == (0, 3 * big)
-    assert search.lower == divmod(2 * big, 2**64)
+    assert search.lower == divmod(3 * big, 2**64)
 
 
 def test_a_bound_that_meets_the_cost_is_a_proof_without_a_solver():
@@ -154,3 +156,24 @@ def test_small_changes_around_a_clause_are_found(seed, least):
         search, cost = searched(found.formula, 100_000, run)
         assert cost == found.formula.evaluate(search.best())[:2]
         assert cost == (0, least - found.constant)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_few_wishes_that_hit_all_cores_are_found_and_proven(seed):
+    rng = np.random.default_rng(seed)
+    n, least = 12, int(rng.integers(1, 4))
+    # Of every group of wishes one is to be given up, and one is in all groups of its kind.
+    hard = [
+        [-1 - k % least, *(-int(v) for v in rng.choice(range(5, n + 1), 3, replace=False))]
+        for k in range(9)
+    ]
+    weights = rng.integers(1, 9, n).tolist()
+    formula = Formula.from_clauses([[v] for v in range(1, n + 1)], weights, hard=hard)
+    best = min(
+        int(np.dot(weights, ~held))
+        for held in (np.array(row, dtype=bool) for row in itertools.product((0, 1), repeat=n))
+        if formula.hard_violations(held.astype(np.uint8)) == 0
+    )
+    search, cost = searched(formula, 4000)
+    assert cost == (0, best)
+    assert search.lower == divmod(best, 2**64)

@@ -28,6 +28,9 @@ class Hitting:
     def best(self) -> NDArray[numpy.uint8]: ...
 
     @property
+    def few(self) -> bool: ...
+
+    @property
     def given_up(self) -> bool: ...
 
     @property

@@ -3,16 +3,18 @@
 // was in. The next sets to be given up are cheap hitting sets of all cores met so far (implicit
 // hitting sets: Davies and Bacchus, CP 2011), mostly of wishes that cost no more than the dearest
 // one must, or what the best assignment violates, but for one.
-// Most often the surroundings of one violated clause are searched instead.
+// Where few wishes hit all cores, the cheapest such sets are tried one after another. Most often
+// the surroundings of one violated clause are searched instead.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <span>
-#include <unordered_set>
 #include <vector>
 
 #include "maxsat/instance.hpp"
+#include "maxsat/methods/hitting/cores.hpp"
 #include "maxsat/methods/hitting/propagation.hpp"
 #include "maxsat/methods/hitting/surroundings.hpp"
 #include "maxsat/methods/weighting/best.hpp"
@@ -47,13 +49,15 @@ class Hitting {
   // Whether nothing is left to try: the best assignment costs no more than the lower bound, or the
   // hard clauses contradict one another.
   bool given_up() const {
-    return contradicts_ || (best_cost_.hard == 0 && best_cost_.soft <= lower_);
+    return contradicts_ || (best_cost_.hard == 0 && best_cost_.soft <= bound());
   }
+  // Whether few wishes hit all cores met so far, and such sets are soon tried.
+  bool few() const { return few_; }
   // What all that satisfies the hard clauses costs at least: no core and no contradiction since the
   // best assignment says anything of what costs as much.
   unsigned __int128 lower() const {
-    if (best_cost_.hard) return lower_;
-    return contradicts_ ? best_cost_.soft : std::min(lower_, best_cost_.soft);
+    if (best_cost_.hard) return bound();
+    return contradicts_ ? best_cost_.soft : std::min(bound(), best_cost_.soft);
   }
 
   // Goes on from an assignment that satisfies the hard clauses.
@@ -70,12 +74,15 @@ class Hitting {
     // however it is cut into runs.
     const std::uint64_t before = granted_;
     granted_ += flips;
-    const auto worked = [&] {
-      return (propagation_.assigned() + looked_ + surroundings_.looked()) / kLiterals;
-    };
+    const auto done = [&] { return worked() / kLiterals; };
     const auto arrived = [&] { return best_cost_.hard == 0 && best_cost_.soft <= target; };
-    while (worked() < granted_ && !arrived() && !given_up() && !*stop) descend(stop);
-    if (arrived() || *stop) granted_ = std::max(before, worked());
+    while (done() < granted_ && !arrived() && !given_up() && !*stop) {
+      const std::uint64_t from = worked();
+      near_ = goes_near();
+      descend(stop);
+      (near_ ? near_work_ : alone_ ? alone_work_ : loose_work_) += worked() - from;
+    }
+    if (arrived() || *stop) granted_ = std::max(before, done());
     return granted_ - before;
   }
 
@@ -86,8 +93,8 @@ class Hitting {
   static constexpr std::uint32_t kNone = UINT32_MAX;
   static constexpr std::uint64_t kLiterals = 8;  // assigned in the time of a flip
   // Conflicts of the decisions of one descent; longest core that is learnt as a clause; literals of
-  // what is learnt, in those of the formula, and of all cores.
-  static constexpr std::size_t kConflicts = 300, kLongest = 50, kLearnt = 2, kCores = 1'000'000;
+  // what is learnt, in those of the formula.
+  static constexpr std::size_t kConflicts = 300, kLongest = 50, kLearnt = 2;
   // Of a wish: demanded, given up, demanded again after all others, demanded whatever it costs.
   static constexpr std::uint8_t kWanted = 0, kLost = 1, kLast = 2, kForced = 3;
   // Descents near the last assignment for one by a hitting set, at first and at most; and for a
@@ -98,6 +105,11 @@ class Hitting {
   static constexpr std::uint32_t kHittings = 8, kBelow = 7;
   // What a wish above it counts in a hitting set, in its price.
   static constexpr double kDear = 1000;
+  // Wishes that are few; those given up beside a cheapest hitting set of few before the next one is
+  // tried; their work, in that of other descents by a hitting set, and that of both before any near
+  // an assignment, in literals assigned.
+  static constexpr std::size_t kFew = 6, kGiven = 3, kAlone = 2;
+  static constexpr std::uint64_t kStart = 400'000;
   // Of so many descents near an assignment, those that give way to a look around one clause.
   static constexpr std::uint32_t kShares = 10, kAround = 9;
 
@@ -142,7 +154,7 @@ class Hitting {
     most_literals_ = (1 + kLearnt) * propagation_.literals() + 10'000;
     residue_ = wishes_.price;
     met_.assign(wishes_.size(), 0);
-    in_.resize(wishes_.size());
+    cores_.prepare(wishes_.price);
     state_.assign(wishes_.size(), kWanted);
     demanded_.assign(wishes_.size(), 0);
     wishes_.by_price.resize(wishes_.size());
@@ -150,6 +162,21 @@ class Hitting {
     std::stable_sort(wishes_.by_price.begin(), wishes_.by_price.end(),
                      [&](auto a, auto b) { return wishes_.price[a] > wishes_.price[b]; });
     return true;
+  }
+
+  // What the cores cost together, or the cheapest set that hits them.
+  unsigned __int128 bound() const { return std::max(lower_, hit_); }
+
+  // In literals assigned.
+  std::uint64_t worked() const {
+    return propagation_.assigned() + looked_ + surroundings_.looked() + cores_.looked();
+  }
+
+  // Whether the next descent is near the last assignment. Hitting sets of few wishes have a start,
+  // and then as much work.
+  bool goes_near() const {
+    return !satisfied_.empty() && until_hitting_ > 0 &&
+           !(few_ && alone_work_ + loose_work_ <= kStart + near_work_);
   }
 
   // One set of wishes, and an assignment under which they hold, if one is found.
@@ -160,15 +187,15 @@ class Hitting {
       back(0);
       propagation_.forget(given_);
     }
-    const bool near = !satisfied_.empty() && until_hitting_ > 0;
-    if (near && draw(kShares) < kAround) {
+    if (near_ && draw(kShares) < kAround) {
       --until_hitting_;
       look_around();
       return;
     }
     last_order_.swap(order_);
-    below_ = !near && draw(kHittings) < kBelow;
-    if (near) {
+    alone_ = false;
+    below_ = !near_ && draw(kHittings) < kBelow;
+    if (near_) {
       --until_hitting_;
       if (++stale_ > kStale && !best_.empty()) offer(best_.data(), true);
       order_near();
@@ -178,10 +205,14 @@ class Hitting {
       order_hitting();
     }
     keep_common();
+    if (alone_)
+      for (std::uint32_t w = 0; w < wishes_.size(); ++w)
+        if (hits_[w]) state_[w] = kLast;
+    spare_ = alone_ ? kGiven : SIZE_MAX;
     spent_ = 0;
-    const bool anyway = near && draw(kAnything) == 0;
-    allowed_ = near && wanted_ != kNone && !anyway ? wishes_.price[wanted_]
-                                                   : ~static_cast<unsigned __int128>(0);
+    const bool anyway = near_ && draw(kAnything) == 0;
+    allowed_ = near_ && wanted_ != kNone && !anyway ? wishes_.price[wanted_]
+                                                    : ~static_cast<unsigned __int128>(0);
     conflicts_ = 0;
     again_ = false;
     if (!demand_all(stop)) return;
@@ -228,7 +259,7 @@ class Hitting {
       if (conflict != kNone) {
         if (!resolve(conflict) || *stop) return false;
         variable = 0;
-      } else if (spent_ > allowed_) {
+      } else if (spent_ > allowed_ || spare_ == 0) {
         return false;
       } else if (next_ < order_.size()) {
         demand();
@@ -325,15 +356,17 @@ class Hitting {
     }
   }
 
-  // Learns from a violated clause; false where this takes too long, or nothing can hold.
+  // Learns from a violated clause, and of a wish's conflicts near an assignment the core; false
+  // where this takes too long, or nothing can hold.
   bool resolve(std::uint32_t conflict) {
     if (propagation_.level() == 0) {
       contradicts_ = true;
       return false;
     }
-    if (place_.back() >= order_.size()) {
+    if (place_.back() >= order_.size() || (!near_ && conflicts_ < kConflicts)) {
       if (++conflicts_ > kConflicts) {
         if (below_) lift_ceiling();
+        few_ = few_ && !alone_;  // such sets are not soon tried
         return false;
       }
       back(propagation_.learn(conflict, learnt_));
@@ -390,16 +423,7 @@ class Hitting {
     ceiling_ = std::max(ceiling_, cheapest);
     for (const std::uint32_t w : core_) residue_[w] -= paid;
     lower_ += paid;
-    std::uint64_t key = 0;
-    for (const std::uint32_t w : core_)
-      key += (w + 1) * 0x9e3779b97f4a7c15ull ^ (w + 1) * 0xbf58476d1ce4e5b9ull >> 17;
-    if (core_literals_ < kCores && known_.insert(key).second) {
-      const auto id = static_cast<std::uint32_t>(core_start_.size() - 1);
-      for (const std::uint32_t w : core_) in_[w].push_back(id);
-      members_.insert(members_.end(), core_.begin(), core_.end());
-      core_start_.push_back(members_.size());
-      core_literals_ += core_.size();
-    }
+    cores_.add(core_);
     std::uint32_t lost = kNone;
     double least = 0;
     for (const std::uint32_t w : core_) {
@@ -412,7 +436,10 @@ class Hitting {
       lost = w;
       least = share;
     }
-    if (state_[lost] == kWanted) spent_ += wishes_.price[lost];
+    if (state_[lost] == kWanted) {
+      spent_ += wishes_.price[lost];
+      spare_ -= spare_ > 0;
+    }
     state_[lost] = kLost;
     return lost;
   }
@@ -420,44 +447,29 @@ class Hitting {
   // 1 on average.
   double noise() { return 0.75 + 0.5 * static_cast<double>(random_.next() >> 32) / 4294967296.0; }
 
-  // A hitting set of all cores: by price for each that is not hit yet, then without what the
-  // others hit, too.
+  // A cheap hitting set of all cores. Where few wishes hit them, most descents try a cheapest set,
+  // by turns by its price, which then bounds what an assignment costs, and by its price and twice
+  // that bound for each wish: fewer ones are sooner tried all.
   void cover() {
-    const std::size_t cores = core_start_.size() - 1;
-    hits_.assign(wishes_.size(), 0);
-    times_.assign(cores, 0);
-    left_.assign(wishes_.size(), 0);
-    chosen_.clear();
-    std::vector<std::uint32_t>& candidates = scratch_;
-    candidates.clear();
-    std::vector<double> price(wishes_.size());
-    for (std::uint32_t w = 0; w < wishes_.size(); ++w) {
-      left_[w] = static_cast<std::uint32_t>(in_[w].size());
-      price[w] = static_cast<double>(wishes_.price[w]) * noise();
-      if (below_ && wishes_.price[w] > ceiling_) price[w] *= kDear;
-      if (left_[w]) candidates.push_back(w);
-    }
-    for (std::size_t unhit = cores; unhit > 0;) {
-      std::uint32_t best = kNone;
-      for (const std::uint32_t w : candidates)
-        if (left_[w] && (best == kNone || price[w] * left_[best] < price[best] * left_[w]))
-          best = w;
-      hits_[best] = 1;
-      chosen_.push_back(best);
-      for (const std::uint32_t c : in_[best])
-        if (times_[c]++ == 0) {
-          --unhit;
-          for (std::size_t i = core_start_[c]; i < core_start_[c + 1]; ++i) --left_[members_[i]];
-        }
-    }
-    std::stable_sort(chosen_.begin(), chosen_.end(),
-                     [&](auto a, auto b) { return wishes_.price[a] > wishes_.price[b]; });
-    for (const std::uint32_t w : chosen_) {
-      if (std::any_of(in_[w].begin(), in_[w].end(), [&](auto c) { return times_[c] == 1; }))
-        continue;
-      hits_[w] = 0;
-      for (const std::uint32_t c : in_[w]) --times_[c];
-    }
+    cores_.cover(
+        [&](std::uint32_t w) {
+          const double price = static_cast<double>(wishes_.price[w]) * noise();
+          return below_ && wishes_.price[w] > ceiling_ ? kDear * price : price;
+        },
+        hits_);
+    if (few_ && alone_work_ > kAlone * loose_work_) return;
+    constexpr unsigned __int128 most = std::uint64_t{1} << 62;
+    const bool least = turn_++ % 2;
+    const auto more = least ? 0 : static_cast<std::uint64_t>(std::min(most, 2 * bound()));
+    few_ = cores_.lower(hits_, more);
+    const auto count = std::accumulate(hits_.begin(), hits_.end(), std::size_t{0});
+    few_ = few_ && count > 0 && count <= kFew;
+    if (!few_) return;
+    alone_ = true;
+    unsigned __int128 cost = 0;
+    for (std::uint32_t w = 0; w < wishes_.size(); ++w)
+      if (hits_[w]) cost += wishes_.price[w];
+    if (least) hit_ = std::max(hit_, cost);
   }
 
   // Goes on from an assignment that costs no more than the last such one, or whatever it costs.
@@ -497,6 +509,7 @@ class Hitting {
   Propagation propagation_;
   std::uint32_t relaxes_ = 0;  // the first variable that relaxes a clause
   Wishes wishes_;
+  Cores cores_;
   Surroundings surroundings_{instance_, propagation_, wishes_};
   std::vector<std::uint64_t> residue_;  // of wishes; what the lower bound has not counted
   std::vector<std::uint32_t> met_;      // in how many cores
@@ -504,19 +517,19 @@ class Hitting {
   std::vector<std::size_t> place_;  // in the order, of each level's decision
   std::vector<std::uint8_t> state_, phase_, found_, best_, current_, satisfied_, hits_, taken_,
       demanded_;
-  std::vector<std::uint32_t> levels_, learnt_, core_, scratch_, left_, times_, chosen_;
-  std::vector<std::vector<std::uint32_t>> in_;  // cores of a wish
-  std::vector<std::uint32_t> members_;
-  std::unordered_set<std::uint64_t> known_;  // cores, by a sum
-  std::vector<std::size_t> core_start_{0};
-  std::uint64_t granted_ = 0, looked_ = 0;  // looks at wishes, in literals assigned
-  std::size_t core_literals_ = 0, most_literals_ = 0, given_ = 0;  // clauses
+  std::vector<std::uint32_t> levels_, learnt_, core_;
+  std::uint64_t near_work_ = 0, alone_work_ = 0, loose_work_ = 0;
+  std::uint64_t granted_ = 0, looked_ = 0;     // looks at wishes, in literals assigned
+  std::size_t most_literals_ = 0, given_ = 0;  // clauses
   std::size_t until_hitting_ = 0, interval_ = kOften, stale_ = 0;  // descents
+  std::size_t spare_ = 0;                                          // that may be given up
   std::size_t conflicts_ = 0, next_ = 0;                           // of the order
-  std::uint32_t wanted_ = kNone;
-  std::uint64_t ceiling_ = 0;  // what the dearest wish costs at least that is given up
-  bool below_ = false;         // whether nothing above it is
-  unsigned __int128 lower_ = 0, spent_ = 0, allowed_ = 0;            // on what a descent gave up
+  std::uint32_t wanted_ = kNone, turn_ = 0;                        // of hitting sets of few wishes
+  std::uint64_t ceiling_ = 0;        // what the dearest wish costs at least that is given up
+  bool alone_ = false;               // whether little is given up beside the hitting set
+  bool near_ = false, few_ = false;  // whether few wishes hit all cores
+  bool below_ = false;               // whether nothing above it is
+  unsigned __int128 lower_ = 0, hit_ = 0, spent_ = 0, allowed_ = 0;  // on what a descent gave up
   unsigned __int128 hardened_ = ~static_cast<unsigned __int128>(0);  // between the bounds, at last
   WideCost best_cost_{UINT64_MAX, 0}, current_cost_{UINT64_MAX, 0};
   bool complete_ = false, contradicts_ = false, again_ = false;

@@ -61,6 +61,8 @@ _LESS = 4
 #: so many times halved. Who is behind has half of its turn, time after time, until it is so many times halved;
 #: the search by cores, if it satisfied the hard clauses, but once in the first flips.
 _SHORT, _AHEAD, _HALF, _FEW, _MOST_LATE, _LATE, _EARLY = 8, 4, 2, 2, 3, 1, 100_000
+#: Flips of a search by cores before any other, as long as few wishes hit them all.
+_START = 50_000
 #: Time between two offers of improvements, in times that an offer takes.
 _BETWEEN_OFFERS = 4
 #: Seconds after which a walker on an executor tells what it found, and how often at most that is done.
@@ -322,6 +324,8 @@ class Walker:
         if not weighs:
             self._try_vertex(hitting)
             yield hitting, (_AHEAD - 1) * turn
+            while hitting.few and not hitting.given_up and self.flips < _START:
+                yield hitting, turn
             yield weighing, turn
         for count in itertools.count():
             best = min(searches, key=lambda each: each.cost())
@@ -367,6 +371,8 @@ class Walker:
 
     def _behind(self, search: Search) -> bool:
         """Whether a search has less of the turns than others."""
+        if isinstance(search, Hitting) and search.few:
+            return False
         best = min(self._own.values(), default=(NEVER, 0))
         own = self._own.get(search, (NEVER, 0))
         if best[0] == 0:

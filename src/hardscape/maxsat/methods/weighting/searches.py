@@ -146,6 +146,11 @@ class Hitting(_Unparametrized):
         return self._search.given_up  # type: ignore[no-any-return]
 
     @property
+    def few(self) -> bool:
+        """Whether few wishes hit all cores met so far, and such sets are soon tried."""
+        return self._search.few  # type: ignore[no-any-return]
+
+    @property
     def lower(self) -> int:
         """What every assignment that satisfies the hard clauses costs at least."""
         high, low = self._search.lower

@@ -146,6 +146,9 @@ void bind_weighting(nb::module_& module) {
           [](const PyHitting& self) { return !self.search() || self.search()->given_up(); },
           "Whether nothing is left to try.")
       .def_prop_ro(
+          "few", [](const PyHitting& self) { return self.search() && self.search()->few(); },
+          "Whether few wishes hit all cores met so far, and such sets are soon tried.")
+      .def_prop_ro(
           "lower",
           [](const PyHitting& self) {
             const unsigned __int128 lower = self.search() ? self.search()->lower() : 0;
