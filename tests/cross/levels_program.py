@@ -112,15 +112,15 @@ if __name__ == "__main__":
     told = {
         "answers": {name: digest(iter([JOBS[name](threads=2)])) for name in EXACT + ROUNDED},
         "fields": [
-            [digest(fields(shape, nc, threads)) for threads in (1, 2, 3)]
-            for shape, nc in product(shapes(6), (2, 3))
+            [digest(fields(shape, nc, threads)) for threads in (1, 3)]
+            for shape, nc in product(shapes(4), (2, 3))
         ]
         + [
-            [digest(annealed(shape, nc, threads)) for threads in (1, 2, 3)]
+            [digest(annealed(shape, nc, threads)) for threads in (1, 3)]
             for shape, nc in product(ODD, (2, 3, 4))
         ]
         + [
-            [digest(measured(shape, nc, threads)) for threads in (1, 2, 3)]
+            [digest(measured(shape, nc, threads)) for threads in (1, 3)]
             for shape, nc in product((*ODD, (8, 4, 4, 8)), (2, 3))
         ],
     }

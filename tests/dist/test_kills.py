@@ -19,7 +19,7 @@ from helpers.instances import dense_integer
 from helpers.long_jobs import FURTHER_JOBS, LONG_JOBS
 
 #: Kills of each job, of those of further methods, and the most seconds after its begin in which they come.
-KILLS, FURTHER, MOST = 30, 8, 0.4
+KILLS, FURTHER, MOST = 12, 5, 0.4
 
 
 def perform(name: str, ledger: Path, telling: Connection) -> None:

@@ -38,7 +38,7 @@ def test_the_corpus_is_read(name: str, path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", readers())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_damaged_files_are_read_or_refused(name: str, path: Path, data: st.DataObject) -> None:
     reader = readers()[name]

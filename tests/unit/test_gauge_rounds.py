@@ -125,14 +125,14 @@ def on_host(links: Any, options: FixOptions, lanes: Team) -> CpuLattice:
 )
 def test_a_gpu_decides_as_the_host_does(nc: int, chosen: dict[str, Any]) -> None:
     options = FixOptions(**chosen)
-    field = GaugeField.random((2, 4, 4, 4), nc, seed=4)
+    field = GaugeField.random((2, 2, 4, 4), nc, seed=4)
     if options.boundary == "open":
         links = field.links.copy()
         links[-1, ..., -1, :, :] = 0
         field = GaugeField(links, boundary="open", layout="t z y x mu a b")
     ours, lattice = descended(Decided, field, options)
     theirs, plain = descended(on_host, field, options)
-    assert lattice.seen > 4
+    assert lattice.seen > 3
     assert ours.sweeps == theirs.sweeps
     np.testing.assert_allclose(ours.omegas, theirs.omegas, rtol=1e-5)
     assert len(ours.history[0]) == len(theirs.history[0])

@@ -160,7 +160,7 @@ def test_a_run_after_a_lost_one_and_a_board_that_stays_shut(fields):
 @pytest.mark.parametrize("fields", [True, False])
 def test_searches_that_branch_tell_one_another_their_states(method, bound, fields):
     count = 12
-    model = dense_integer(20, seed=5 + bound, bound=bound, fields=fields)
+    model = dense_integer(17, seed=5 + bound, bound=bound, fields=fields)
     energies, states = lowest_states(model, count + 1)
     options = RunOptions.checked(device="cpu", threads=1, seed=1)
     work = method.work(Wanted(model.exact, count + 1, None), options)
@@ -175,7 +175,7 @@ def test_searches_that_branch_tell_one_another_their_states(method, bound, field
     unheard, as_many = in_parts(work, shut, counter=0)
     assert as_many == alone
     for answer in (found, again, unheard):
-        got = unpack(answer.states, 20)
+        got = unpack(answer.states, 17)
         np.testing.assert_array_equal(got[:count], states[:count])
         assert exact_energies(model.h, model.J, model.offset, got) == energies.tolist()
 

@@ -60,7 +60,7 @@ def given_states(n: int) -> np.ndarray:
         (TabuWork, lambda: dense_integer(12, 5, bound=2), 9000),  # relinks, and begins again
         (TabuWork, lambda: dense_integer(90, 5, bound=20_000), 2500),
         (TabuWork, lambda: dense_gaussian(40, 6), 2500),
-        (TabuWork, lambda: dense_integer(1030, 7, bound=3), 60),  # a team of two warps
+        (TabuWork, lambda: dense_integer(1030, 7, bound=3), 30),  # a team of two warps
         (AnnealingWork, lambda: plus_minus_lattice(10, 10, 1), 9000),
         (AnnealingWork, lambda: real_lattice(9, 9), 5000),
         (AnnealingWork, lambda: dense_integer(70, 1, bound=30_000), 8000),
