@@ -200,7 +200,7 @@ FOLDER = Path(__file__).parents[2] / "examples"
         (ising.spectrum, "sk24.txt"),
         (ising.density_of_states, "torus30.rudy"),
         (lambda path: ising.estimate(path, sample_seconds=0.01), "sk24.txt"),
-        (lambda path: ising.mps_spectrum(path, bond_dimension=32), "sk24.txt"),
+        (lambda path: ising.mps_spectrum(path, 1, bond_dimension=8), "sk24.txt"),
         (permanents.permanent, "dodecahedron.mtx"),
         (permanents.plan, "dodecahedron.mtx"),
         (permanents.minors, "dodecahedron.mtx"),
