@@ -1,6 +1,7 @@
-"""The vertex of a linear program, where it is an assignment."""
+"""Vertices of a linear program that are assignments."""
 
 import itertools
+import math
 import random
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 
 from hardscape.benchmarks.maxsat.formulas import upgrade
 from hardscape.maxsat import Formula, solve
-from hardscape.maxsat.methods.hitting.vertex import vertex_pays, whole_vertex
+from hardscape.maxsat.methods.hitting.vertex import vertex_pays, whole_vertices
 from hardscape.maxsat.methods.weighting import local
 
 pytest.importorskip("highspy", reason="highspy is not installed")
@@ -26,6 +27,11 @@ def least_cost(formula):
     return min(costs, default=None)
 
 
+def first_of(formula):
+    """The least vertex, if it is whole."""
+    return next(whole_vertices(formula, lambda: math.inf), None)
+
+
 def bipartite(seed, left=5, right=5):
     """A cheapest vertex cover of a bipartite graph, some clauses soft: all vertices are whole."""
     rng = random.Random(seed)
@@ -40,7 +46,7 @@ def bipartite(seed, left=5, right=5):
 @pytest.mark.parametrize("seed", range(20))
 def test_a_whole_vertex_is_optimal(seed):
     formula = bipartite(seed)
-    found = whole_vertex(formula)
+    found = first_of(formula)
     assert found is not None
     assert formula.evaluate(found)[:2] == (0, least_cost(formula))
 
@@ -59,7 +65,7 @@ def test_a_whole_vertex_of_any_formula_is_optimal(seed):
     formula = Formula.from_clauses(
         soft, [rng.randint(1, 20) for _ in soft], hard=clauses(8, 3), num_variables=9
     )
-    found = whole_vertex(formula)
+    found = first_of(formula)
     best = least_cost(formula)
     if found is not None:
         assert formula.evaluate(found)[:2] == (0, best)
@@ -69,7 +75,25 @@ def test_a_whole_vertex_of_any_formula_is_optimal(seed):
 
 def test_an_odd_cycle_has_no_whole_vertex():
     formula = Formula.from_clauses([[-1], [-2], [-3]], hard=[[1, 2], [2, 3], [1, 3]])
-    assert whole_vertex(formula) is None
+    assert first_of(formula) is None
+    found = [x for x in whole_vertices(formula, lambda: math.inf) if x is not None]
+    assert formula.evaluate(found[-1])[:2] == (0, 2)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_what_is_left_of_the_program_is_tried(seed):
+    rng = random.Random(seed)
+    edges = [[a, b] for a, b in itertools.combinations(range(1, 9), 2) if rng.random() < 0.4]
+    units = [[-v] for v in range(1, 9)]
+    formula = Formula.from_clauses(units, [rng.randint(1, 9) for _ in units], hard=edges)
+    costs = [math.inf]
+    for found in whole_vertices(formula, lambda: costs[-1]):
+        if found is not None:
+            hard, cost, _ = formula.evaluate(found)
+            assert hard == 0
+            assert cost < costs[-1]
+            costs.append(cost)
+    assert costs[-1] == least_cost(formula)
 
 
 def test_whose_vertex_is_looked_for():
@@ -83,5 +107,5 @@ def test_a_search_goes_on_from_a_whole_vertex(monkeypatch):
     formula = Formula.from_clauses(soft, weights, hard=hard, num_variables=n)
     known = {"method": "weighting", "max_flips": 1200, "seed": 1, "threads": 1}
     assert solve(formula, **known).cost == 56
-    monkeypatch.setattr(local, "whole_vertex", lambda formula: None)
+    monkeypatch.setattr(local, "whole_vertices", lambda formula, known: iter(()))
     assert solve(formula, **known).cost > 56

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from hardscape.engine import Context, Cpu, Device, Partial, Shard, ShardResult, Work, split
 from hardscape.maxsat.formula import LARGE, Formula
 from hardscape.maxsat.incumbent import Incumbent
-from hardscape.maxsat.methods.hitting.vertex import vertex_pays, whole_vertex
+from hardscape.maxsat.methods.hitting.vertex import vertex_pays, whole_vertices
 from hardscape.maxsat.methods.installed import can_ask
 from hardscape.maxsat.methods.weighting.growing import Growing
 from hardscape.maxsat.methods.weighting.options import WeightingOptions
@@ -322,7 +322,7 @@ class Walker:
         late: dict[Search, int] = {}
         yield hitting, turn
         if not weighs:
-            self._try_vertex(hitting)
+            yield from self._vertex_turns(hitting, turn)
             yield hitting, (_AHEAD - 1) * turn
             while hitting.few and not hitting.given_up and self.flips < _START:
                 yield hitting, turn
@@ -347,15 +347,21 @@ class Walker:
                     yield search, whole >> late[search]
             turn *= 2
 
-    def _try_vertex(self, hitting: Hitting) -> None:
-        """Have the search by cores go on from a whole vertex of the linear program, if there is one."""
+    def _vertex_turns(self, hitting: Hitting, turn: int) -> Iterator[tuple[Search, int]]:
+        """Have the search by cores go on from whole vertices of the linear program, with turns in between."""
         if self._stream or hitting.given_up or not vertex_pays(self._work.formula):
             return
-        found = whole_vertex(self._work.formula)
-        if found is not None:
-            hitting.adopt(found, self._stop)
-            self._own[hitting] = hitting.cost()
-            self._take(hitting)
+
+        def known() -> float:
+            hard, cost = hitting.cost()
+            return math.inf if hard else float(cost)
+
+        for found in whole_vertices(self._work.formula, known):
+            if found is not None:
+                hitting.adopt(found, self._stop)
+                self._own[hitting] = hitting.cost()
+                self._take(hitting)
+            yield hitting, turn
 
     def _whole(self, search: Search, turn: int) -> int:
         """The turn of a search that is not behind."""
