@@ -11,21 +11,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from importlib import import_module
-from importlib.util import find_spec
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.maxsat.formula import Formula
+from hardscape.maxsat.methods.exact.prover.program import Program, installed
 
 #: Literals up to which the program takes milliseconds, and pivots after which a solution of it is given up.
 _LITERALS, _PIVOTS = 4000, 200
 #: Most solutions, and most before the first whole vertex: where many variables are held in vain, more are left.
 _SOLUTIONS, _FIRST = 40, 12
-#: Largest cost of a variable that the solver is told, whose tolerances are absolute.
-_LARGEST = 1000.0
 #: How far from a whole number a value may lie.
 _WHOLE = 1e-6
 
@@ -33,7 +29,7 @@ _WHOLE = 1e-6
 def vertex_pays(formula: Formula) -> bool:
     """Whether a formula is small, and a solver of linear programs installed."""
     small = 0 < len(formula.literals) <= _LITERALS
-    return small and find_spec("highspy") is not None
+    return small and installed()
 
 
 def whole_vertices(
@@ -91,52 +87,20 @@ class _Program:
         ends = np.cumsum(sizes)[relaxed[~units]]
         literals = np.insert(literals, ends, np.arange(n, len(costs)) + 1)
         self._constant = float(weights[wishes > 0].sum())
-        self._scale = max(1.0, abs(costs).max() / _LARGEST)
-        self._rows = len(sizes)
-        self._highspy: Any = import_module("highspy")  # takes 12 ms
-        self._highs = self._highspy._Highs()  # what Highs wraps; Highs itself prints
-        self._tell(costs / self._scale, sizes + relaxed[~units], literals)
-
-    def _tell(
-        self, costs: NDArray[np.float64], sizes: NDArray[Any], literals: NDArray[Any]
-    ) -> None:
-        """Values from 0 to 1 of the least cost, where of each row literals of a sum of 1 hold."""
-        options = {
-            "output_flag": False,
-            "threads": 1,
-            "solver": "simplex",
-            "presolve": "off",
-            "simplex_iteration_limit": _PIVOTS,
-        }
-        for name, value in options.items():
-            self._highs.setOptionValue(name, value)
-        columns, starts = len(costs), np.cumsum(sizes) - sizes
-        zeros, none = np.zeros(columns), np.empty(0, dtype=np.int32)
-        first = np.zeros(columns, dtype=np.int32)
-        self._highs.addCols(columns, costs, zeros, zeros + 1, 0, first, none, zeros[:0])
-        if not len(sizes):
-            return
-        self._highs.addRows(
-            len(sizes),
-            1.0 - np.add.reduceat(literals < 0, starts),
-            np.full(len(sizes), np.inf),
-            len(literals),
-            starts.astype(np.int32),
-            (abs(literals) - 1).astype(np.int32),
-            np.sign(literals).astype(float),
-        )
+        self._prices, ones = costs, np.ones(len(sizes), dtype=np.int64)
+        told = (literals, sizes + relaxed[~units], ones)
+        self._program: Program | None = None
+        if len(sizes):
+            self._program = Program(costs, *told, simplex_iteration_limit=_PIVOTS)
 
     def hold(self, column: int, least: float, most: float) -> None:
         """Have a variable between other values."""
-        self._highs.changeColBounds(column, least, most)
+        if self._program is not None:
+            self._program.hold(column, least, most)
 
     def solved(self) -> tuple[NDArray[np.float64] | None, float]:
         """The least vertex and what it costs; None where there is none, or it is not found soon."""
-        if not self._rows:
+        if self._program is None or not self._program.run():
             return None, 0.0
-        self._highs.run()
-        if self._highs.getModelStatus() != self._highspy.HighsModelStatus.kOptimal:
-            return None, 0.0
-        values = np.array(self._highs.getSolution().col_value)
-        cost = self._scale * self._highs.getInfo().objective_function_value + self._constant
-        return values, cost
+        values: NDArray[np.float64] = self._program.values
+        return values, float(self._prices @ values) + self._constant

@@ -33,7 +33,7 @@ class Cores:
         self._place: dict[int, tuple[Count, int]] = {}  # of wishes that are counts
         self._waiting: list[tuple[list[int], int]] = []  # cores that are not counted yet
         self._level: int | None = None
-        self._against: dict[int, set[int]] = {}  # which wishes each one excludes
+        self.against: dict[int, set[int]] = {}  # which wishes each one excludes
         self._relaxed = False  # whether a linear program was solved
         self._tried = 0.0  # seconds that the last one had
         self._solvers = itertools.cycle(_SOLVERS)
@@ -69,11 +69,11 @@ class Cores:
 
     def _begin(self) -> None:
         """Pay for what a linear program proposes, and for wishes that exclude one another."""
-        self._against = exclusions(self._costs)
+        self.against = exclusions(self._costs)
         seconds = first_seconds(self._costs)
         self._relaxed = seconds == math.inf
         self.relax(seconds)
-        pay_cliques(self._costs, self._against)
+        pay_cliques(self._costs, self.against)
 
     def relax(self, seconds: float) -> None:
         """Begin anew with what a linear program proposes, where it does so in time and that is worth it.
@@ -85,7 +85,7 @@ class Cores:
             return
         self._tried = seconds
         solver = next(self._solvers)
-        found = relaxed(self._costs, self._against, seconds, solver)
+        found = relaxed(self._costs, self.against, seconds, solver)
         self._relaxed = found is not None
         if found:
             self.counts, self._place, self._waiting = [], {}, []

@@ -72,7 +72,7 @@ class Costs:
         self.board, self.oracle = oracle.board, oracle
         self.variables, self.first = relaxed.variables, relaxed.top
         self.top = relaxed.top
-        self.clauses = list(relaxed.clauses)
+        self.given, self.clauses = relaxed.clauses, list(relaxed.clauses)
         self.names = names
         self._relaxed = relaxed.relaxed
         self._eliminated: list[tuple[Any, int]] = []  # who knows their values, of variables up to
@@ -174,6 +174,14 @@ class Costs:
                     cost += self.soft[wish]
             self.board.offer(cost, self._named(whole))
         return model
+
+    def offer_whole(self, model: list[int]) -> None:
+        """Offer values of the first variables that satisfy the clauses that were given."""
+        cost = self.constant
+        for wish, weight in self.soft.items():
+            held = self._relaxed.get(wish, (wish,))
+            cost += 0 if any(model[abs(x) - 1] == x for x in held) else weight
+        self.board.offer(cost, self._named(model))
 
     def _restored(self, model: list[int]) -> list[int]:
         """With the values of what was eliminated."""

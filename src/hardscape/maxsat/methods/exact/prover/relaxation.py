@@ -17,14 +17,12 @@ from __future__ import annotations
 import math
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from importlib import import_module
-from importlib.util import find_spec
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
-from .board import Board
 from .costs import Costs
 from .exclusions import confirm_clique, wish_for_one
+from .program import Program, installed
 
 #: Parts of a unit of weight that multipliers are rounded to (halves, thirds, quarters, and fifths are whole),
 #: as long as weights stay below a number of bits.
@@ -36,8 +34,6 @@ _MOST_LITERALS, _MOST_PAIRS = 2_000_000, 300_000
 _SECONDS, _EACH, _PRICED, _PRICED_LARGE, _LARGE = 0.05, 1.5e-6, 100, 65, 20_000
 #: Share of the gap that the bound must close: where it lies deeper, cores one by one come as far.
 _WORTH = 0.5
-#: Largest cost of a variable that the solver is told, whose tolerances are absolute.
-_LARGEST = 1000.0
 
 
 class Row(NamedTuple):
@@ -122,11 +118,6 @@ class Relaxation:
         return [(row, q) for row, q in zip(self.rows, self.multipliers, strict=False) if q]
 
 
-def installed() -> bool:
-    """Whether there is a solver of linear programs."""
-    return find_spec("highspy") is not None
-
-
 def first_seconds(costs: Costs) -> float:
     """Processor time that a program may take before anything else was done; infinite where none is worth it.
 
@@ -177,48 +168,14 @@ def _dual(rows: list[Row], costs: Costs, until: float, solver: str) -> list[floa
     """What the dual program gives each row; None where it is not solved by then."""
     import numpy as np
 
-    highspy: Any = import_module("highspy")  # takes 12 ms
-
-    unit, n = max(costs.soft.values()) / _LARGEST, costs.first
-    objective = np.zeros(n)
+    board, prices = costs.board, np.zeros(costs.first)
     for wish, weight in costs.soft.items():
-        objective[abs(wish) - 1] += (-weight if wish > 0 else weight) / unit
-    sizes = [len(row.literals) for row in rows]
+        prices[abs(wish) - 1] += -weight if wish > 0 else weight
     literals = np.array([x for row in rows for x in row.literals])
-    negated = np.add.reduceat(literals < 0, np.cumsum([0, *sizes[:-1]]))
-    least = np.array([row.least for row in rows]) - negated
-    none = np.empty(0, dtype=np.int32)
-    highs = highspy._Highs()  # what Highs wraps; Highs itself prints
-    options = {"output_flag": False, "threads": 1, "solver": solver, "presolve": "off"}
-    for name, value in options.items():
-        highs.setOptionValue(name, value)
-    highs.addCols(
-        n, objective, np.zeros(n), np.ones(n), 0, np.zeros(n, dtype=np.int32), none, np.empty(0)
-    )
-    highs.addRows(
-        len(rows),
-        least.astype(np.float64),
-        np.full(len(rows), np.inf),
-        len(literals),
-        np.cumsum([0, *sizes[:-1]]).astype(np.int32),
-        (abs(literals) - 1).astype(np.int32),
-        np.sign(literals).astype(np.float64),
-    )
-    going = _going(costs.board, until)
-    highs.setCallback(going, None)
-    highs.startCallback(highspy.cb.HighsCallbackType.kCallbackSimplexInterrupt)
-    highs.startCallback(highspy.cb.HighsCallbackType.kCallbackIpmInterrupt)
-    highs.run()
-    costs.board.look()
-    if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-        return None
-    return [q * unit for q in np.array(highs.getSolution().row_dual).tolist()]
-
-
-def _going(board: Board, until: float) -> Callable[..., None]:
-    """What a solver asks from time to time, and that ends it."""
-
-    def asked(kind: Any, message: str, told: Any, answer: Any, data: Any) -> None:
-        answer.user_interrupt = board.over() or time.thread_time() >= until
-
-    return asked
+    sizes, least = [len(row.literals) for row in rows], [row.least for row in rows]
+    program = Program(prices, literals, sizes, np.array(least), solver=solver)
+    program.ask(lambda: board.over() or time.thread_time() >= until)
+    solved = program.run()
+    board.look()
+    found: list[float] | None = program.duals.tolist() if solved else None
+    return found

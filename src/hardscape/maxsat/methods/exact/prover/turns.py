@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .board import Board, Settled
+from .branching import Branching
 from .cores import Cores
 from .costs import Costs
 from .linear import Linear
@@ -16,8 +17,8 @@ from .trim import trim
 
 #: Processor time of the first turn, of the last, and their ratio, in seconds.
 _FIRST, _LONGEST, _GROWTH = 0.3, 20.0, 1.5
-#: The same for cores alone at first, of up to so many literals: short proofs need nothing else.
-_ALONE, _SMALL = 0.8, 20_000
+#: The same for cores and branches alone at first, of up to so many literals: short proofs need nothing else.
+_ALONE, _SMALL = (0.1, 0.2, 0.5), 20_000
 #: The same before the clauses are simplified, at least and for each literal: twice what that takes.
 _BEFORE, _BEFORE_EACH = 0.05, 3e-6
 #: The same for wishes that always or never hold.
@@ -82,18 +83,23 @@ def improve(
     long = board.patience == math.inf and not costs.oracle.premise  # short ones ended before
     cores = Cores(costs, thorough=long and literals <= _SMALL)
     linear = Linear(costs, cores)
-    turn, share = _FIRST, 1.0
+    turn, share, branching = _FIRST, 1.0, None
     simplifies = not (board.check or costs.oracle.premise)
     if simplifies:
-        cores.turn(time.thread_time() + max(_BEFORE, _BEFORE_EACH * literals))
+        moment = max(_BEFORE, _BEFORE_EACH * literals)
+        cores.turn(time.thread_time() + moment)
+        branching = None if alone else Branching.of(costs, cores.against)
+        _branch(branching, moment)
         costs.restrict(breaking())
         costs.simplify()
-    if literals <= _SMALL:
-        cores.turn(time.thread_time() + _ALONE)
+    for part in _ALONE if literals <= _SMALL else ():
+        _branch(branching, part)
+        cores.turn(time.thread_time() + part)
     while True:
         before, cost = board.lower, board.cost
         cores.relax(_RELAXED * turn)
         cores.turn(time.thread_time() + turn)
+        _branch(branching, turn)
         # Without a wish the cores ask all that is left to ask.
         if not alone and costs.weight and board.lower - before < _PACE * board.gap:
             linear.turn(time.thread_time() + share * turn)
@@ -103,3 +109,10 @@ def improve(
         if simplifies and turn == _FIRST:  # short proofs are over by now
             trim(costs, cores, _TRIMMED)
         turn = min(_LONGEST, _GROWTH * turn)
+
+
+def _branch(branching: Branching | None, turn: float) -> None:
+    """Give branches as much processor time as they are worth."""
+    seconds = 0.0 if branching is None else branching.seconds(turn)
+    if branching is not None and seconds > 0:
+        branching.turn(time.thread_time() + seconds)

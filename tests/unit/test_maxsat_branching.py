@@ -1,0 +1,198 @@
+"""Branch and bound over linear programs: what ends a branch is exact, whatever the solver proposes."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pysat")
+pytest.importorskip("rustsat")
+pytest.importorskip("highspy")
+
+from hardscape.maxsat.methods.exact.prover import board as boards
+from hardscape.maxsat.methods.exact.prover import branching as branches
+from hardscape.maxsat.methods.exact.prover import costs as arithmetic
+from hardscape.maxsat.methods.exact.prover import turns
+
+
+class Silent(boards.Board):
+    """Keeps what it would say."""
+
+    def __init__(self):
+        super().__init__()
+        self.said = []
+
+    def tell(self, **message):
+        self.said.append(message)
+
+
+def priced(seed):
+    """A formula of up to 8 variables with soft clauses of one literal and of more."""
+    rng = np.random.default_rng(seed)
+    n, most = int(rng.integers(3, 9)), int(rng.choice([1, 5, 1000, 2**44]))
+    clauses, hard = [], []
+    for _ in range(int(rng.integers(3, 20))):
+        size = min(int(rng.choice([1, 2, 2, 3, 3, 4])), n)
+        signs = rng.choice([-1, 1], size, p=[0.3, 0.7])
+        clauses.append((signs * (rng.choice(n, size, replace=False) + 1)).tolist())
+        hard.append(int(size > 1 and rng.random() < 0.8))
+    for v in range(1, n + 1):
+        if rng.random() < 0.8:
+            clauses.append([int(v * rng.choice([-1, -1, -1, 1]))])
+            hard.append(0)
+    weights = rng.integers(1, most, len(clauses), endpoint=True).tolist()
+    return {"variables": n, "clauses": clauses, "weights": weights, "hard": hard}
+
+
+def costs_of_all(formula):
+    """What each assignment costs that satisfies the hard clauses."""
+    found = {}
+    parts = list(zip(formula["clauses"], formula["weights"], formula["hard"], strict=True))
+    for bits in itertools.product([0, 1], repeat=formula["variables"]):
+        missed = [(w, h) for c, w, h in parts if not any(bits[abs(x) - 1] == (x > 0) for x in c)]
+        if not any(h for _, h in missed):
+            found[bits] = sum(w for w, _ in missed)
+    return found
+
+
+def branched(formula, board, seconds=60.0, step=math.inf):
+    """Branch until that is settled, in turns of so many seconds."""
+    costs = arithmetic.Costs.of(formula, board)
+    turns.begin(costs)
+    branching = branches.Branching.of(costs, {})
+    if branching is None:
+        turns.improve(costs)
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        branching.turn(min(end, time.thread_time() + step))
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_optima_are_those_of_brute_force(seed):
+    formula, board = priced(seed), Silent()
+    every = costs_of_all(formula)
+    with pytest.raises(boards.Settled):
+        branched(formula, board)
+    best = min(every.values(), default=None)
+    assert board.cost == best
+    if best is None:
+        return
+    assert all(said.get("lower", 0) <= best for said in board.said)
+    for said in board.said:
+        if "model" in said:
+            assert every[tuple(map(int, said["model"]))] == said["cost"]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_branches_go_on_where_turns_are_short(seed):
+    formula, whole, parts = priced(seed), Silent(), Silent()
+    with pytest.raises(boards.Settled):
+        branched(formula, whole)
+    with pytest.raises(boards.Settled):
+        branched(formula, parts, step=1e-4)
+    assert parts.cost == whole.cost
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_no_multipliers_say_more_than_a_box_holds(seed):
+    rng = np.random.default_rng(seed)
+    formula, board = priced(seed), Silent()
+    every = costs_of_all(formula)
+    costs = arithmetic.Costs.of(formula, board)
+    branching = branches.Branching.of(costs, {})
+    if branching is None:
+        pytest.skip("no rows")
+    n, first = formula["variables"], costs.first
+    lower = rng.integers(0, 2, first).astype(np.int8)
+    upper = np.maximum(lower, rng.integers(0, 2, first).astype(np.int8))
+    lower[n:], upper[n:] = 0, 1
+    box = branches.Branch(lower, upper, 0, 0)
+    held = [
+        cost
+        for bits, cost in every.items()
+        if all(a <= x <= b for a, x, b in zip(lower, bits, upper, strict=False))
+    ]
+    rows = len(branching._rows.sizes)
+    for scale in (0.0, 0.3, 1.0, 30.0, 1e9, 1e30):
+        duals = scale * rng.random(rows) * (rng.random(rows) < 0.5)
+        bound, reduced = branching._bounded(branching._prices, duals, box)
+        assert all(branching._scale * cost >= bound for cost in held)
+        empty, _ = branching._bounded(0 * branching._prices, duals, box)
+        assert empty <= 0 or not held
+        for cost in held:
+            below, above = branching._fixed(box, reduced, branching._scale * cost - bound)
+            assert (below <= above).all()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_is_fixed_no_better_assignment_lacks(seed):
+    formula, board = priced(seed), Silent()
+    every = costs_of_all(formula)
+    costs = arithmetic.Costs.of(formula, board)
+    branching = branches.Branching.of(costs, {})
+    if branching is None or not every:
+        pytest.skip("nothing to fix")
+    branching._until = math.inf
+    n, box = formula["variables"], branching._left[0]
+    assert branching._program.run()
+    bound, reduced = branching._bounded(branching._prices, branching._program.duals, box)
+    for most in set(every.values()):
+        below, above = branching._fixed(box, reduced, branching._scale * most - bound)
+        for bits, cost in every.items():
+            if cost <= most:
+                assert (below[:n] <= bits).all()
+                assert (above[:n] >= bits).all()
+
+
+def test_a_solver_that_is_wrong_costs_time_alone(monkeypatch):
+    rng = np.random.default_rng(1)
+
+    class Liar(branches.Program):
+        """Says what it likes."""
+
+        def run(self):
+            told = super().run()
+            return told if rng.random() < 0.3 else [True, False][int(rng.integers(2))]
+
+        @property
+        def values(self):
+            return rng.random(len(self._columns)).round(int(rng.integers(0, 3)))
+
+        @property
+        def duals(self):
+            return rng.choice([-1.0, 0.0, 0.5, 3.0, 1e25], len(self._solver.getSolution().row_dual))
+
+        @property
+        def ray(self):
+            return rng.random(len(self._solver.getSolution().row_dual))
+
+    monkeypatch.setattr(branches, "Program", Liar)
+    for seed in range(30):
+        formula, board = priced(seed), Silent()
+        with pytest.raises(boards.Settled):
+            branched(formula, board)
+        assert board.cost == min(costs_of_all(formula).values(), default=None)
+
+
+def cover(sets, elements, size, seed):
+    """A cheapest cover, elements in random sets."""
+    rng = np.random.default_rng(seed)
+    hard = [(rng.choice(sets, size, replace=False) + 1).tolist() for _ in range(elements)]
+    soft = [[-v] for v in range(1, sets + 1)]
+    weights = [1] * len(hard) + rng.integers(1, 51, sets).tolist()
+    kinds = [1] * len(hard) + [0] * sets
+    return {"variables": sets, "clauses": hard + soft, "weights": weights, "hard": kinds}
+
+
+def test_branches_prove_a_cover_that_a_program_alone_does_not():
+    formula, board = cover(120, 80, 8, 3), Silent()
+    with pytest.raises(boards.Settled):
+        branched(formula, board)
+    found = Silent()
+    with pytest.raises(boards.Settled):
+        turns.prove(formula, found)
+    assert board.cost == found.cost
