@@ -79,8 +79,7 @@ class WilsonChain:
         with the same seed and ``first_sweep=n``, continues it exactly.
     device : str or Device
         "auto" is the CPU, so that one seed gives one chain on every machine; "cuda:0" a GPU, which takes
-        even extents and SU(2) or SU(3). It draws the same random numbers and rounds differently: a chain of
-        its own.
+        even extents. It draws the same random numbers and rounds differently: a chain of its own.
     domains : Domains, str or sequence of str, optional
         What holds the lattice together, in slabs of timeslices. Ranks of MPI, see
         :func:`hardscape.gauge.domains`, `threads` in each, by default 1: the links are the same bit for bit
