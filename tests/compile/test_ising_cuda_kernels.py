@@ -9,7 +9,6 @@ from hardscape.ising.methods.exhaustive.blocks import BlockSearch, Walk, Wanted
 from hardscape.ising.methods.exhaustive.cuda import CudaSide
 from helpers.instances import dense_gaussian, dense_integer, wide_range
 
-
 MODELS = {
     17: dense_integer(17, 1),
     30: dense_integer(30, 1, fields=False),
