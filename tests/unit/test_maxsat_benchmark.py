@@ -88,39 +88,54 @@ def test_a_table(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert len(proven) == 5
 
 
-def test_parts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where one part is better than all of them together that is said; what ran is not run again."""
-    counter, peer, results = folder / "count", folder / "peer.py", folder / "parts.jsonl"
-    counter.write_text("")
-    peer.write_text(PEER.replace("sys.argv[2]", "sys.argv[-1]"))
-    command = f"{sys.executable} {peer} {counter}"
-    monkeypatch.setattr(parts, "OURS", command)
-    monkeypatch.setattr(parts, "PARTS", {"auto": " 111", "weighting": " 011", "exact": " 000"})
-    for _ in range(2):
-        parts.parts(folder / "formulas", seconds=(3.0,), results=results, save=folder)
-    assert len(counter.read_text()) == 2 * 3
-    cells = [row[1] for row in Table.read(folder / "maxsat-parts.json").rows]
-    assert all(cell.endswith("**behind**") for cell in cells)
+def test_parts(folder: Path) -> None:
+    """What ran is not run again; of parts that find the optimum none is behind."""
+    results, best = folder / "parts.jsonl", folder / "best.txt"
+    best.write_text("".join(f"{path.stem} 5\n" for path in (folder / "formulas").iterdir()))
+    how = {"seconds": (0.5,), "seeds": 1, "proofs": 1, "best": best, "results": results}
+    parts.parts(folder / "formulas", save=folder, **how)
+    ran = results.read_text()
+    assert len(ran.splitlines()) == 2 * 3
+    parts.parts(folder / "formulas", **how)
+    assert results.read_text() == ran
+    *rows, behind, _, _ = Table.read(folder / "maxsat-parts.json").rows
+    assert [row[1:] for row in rows] == [[5, "5: 0"]] * 2
+    assert behind == ["behind", None, "0 of 2"]
 
 
-def test_parts_beside_another_run_of_themselves() -> None:
-    """What a part loses to itself by chance is told apart from what `auto` loses to it."""
-    noisy = {"auto": [110, 100, 100], "weighting": [100, 110, 100], "exact": [100, 100, 110]}
-    worse = {"auto": [120, 120, None], "weighting": [100, 100, 100], "exact": [130, 130, 130]}
-    assert parts.middle([None, 3, 2]) == 3
-    assert parts.middle([None, 3]) == 3
-    assert parts.middle([None, None, 2]) is None
-    assert parts.behind(102, [100, None])
-    assert not parts.behind(101, [100])
-    assert parts.behind(None, [9])
-    assert not parts.behind(None, [None])
-    assert sum(parts.again(noisy)) == 2
-    assert not any(parts.again(worse))
-    told = dict(parts.compared([noisy, worse]))
-    assert told["medians behind"] == "1 of 2"
-    assert told["single runs behind"].startswith("4 of 6")
-    gains = parts.gain([worse], "weighting")
-    assert gains == pytest.approx([2 / 3 * 101 / 121 - 1])
+def ran(part: str, costs: list[int | None], limit: float = 5.0) -> list[parts.Run]:
+    return [
+        parts.Run("f", part, limit, seed, {f"{limit:g}": cost}) for seed, cost in enumerate(costs)
+    ]
+
+
+def test_a_difference_of_parts_is_told_apart_from_chance() -> None:
+    same = dict(enumerate([110, 100, 100]))
+    assert parts.difference(same, same, 100) == (0.0, 0.0)
+    by, error = parts.difference(same, dict(enumerate([100, 110, 100])), 100)
+    assert by == pytest.approx(0.0)
+    assert error == pytest.approx((1 - 101 / 111) / 3**0.5)
+    assert not parts.behind(by, error)
+    other = {7: 100, 8: 100}  # of other seeds
+    by, error = parts.difference({0: 120, 1: 120, 2: None}, other, 100)
+    assert by == pytest.approx(2 / 3 * 101 / 121 - 1)
+    assert error == pytest.approx(101 / 121 / 3)
+    assert not parts.behind(by, error)  # of three runs one had nothing, which may be chance
+    assert parts.behind(*parts.difference({0: 102, 1: 102}, other, 100))
+    assert not parts.behind(*parts.difference({0: 101, 1: 101}, other, 100))
+    assert parts.middle(dict(enumerate([None, 3, 2]))) == parts.middle({0: None, 1: 3}) == 3
+
+
+def test_the_better_part_is_what_auto_is_held_against() -> None:
+    runs = [*ran("auto", [120] * 3), *ran("weighting", [130] * 3), *ran("prover", [100] * 2)]
+    rows = parts.compared(runs, [5.0], {"f": 100}).rows
+    assert rows[0][2] == "120: -0.1653(0.0000) (prover) **behind**"
+    assert rows[1][2] == "1 of 1"
+    assert rows[2][2].startswith("+0.0637")
+    # A part's run tells its costs at all limits, and one of `auto` at its own alone.
+    long = [parts.Run("f", part, 20.0, 9, {"5": 1, "20": 0}) for part in ("auto", "weighting")]
+    assert 9 not in parts.costs_at([*runs, *long], "f", "auto", 5.0)
+    assert parts.costs_at([*runs, *long], "f", "weighting", 5.0)[9] == 1
 
 
 def test_plans_follow_the_moves() -> None:
