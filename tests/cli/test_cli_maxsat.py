@@ -379,6 +379,26 @@ def test_a_solver_finds_the_first_assignment_while_others_import(late, capsys):
     assert costs.found() == found
 
 
+def test_a_search_waits_for_a_solver_that_looks_ahead(late, tmp_path):
+    costs = Costs(quiet=True, ahead=True)
+    costs.read(late)
+    found = costs.found(60.0)
+    assert found is not None
+    assert costs.first == found
+    contradiction = tmp_path / "contradiction.wcnf"
+    contradiction.write_text("h 1 2 0\nh 1 -2 0\nh -1 2 0\nh -1 -2 0\n1 1 0\n")
+    costs = Costs(quiet=True, ahead=True)
+    costs.read(contradiction)
+    assert costs.found(600.0) is None  # the solver has ended
+
+
+def test_what_looks_ahead_begins_before_numbers_are_imported():
+    names = "sys, hardscape.cli.early, hardscape.maxsat.methods.exact.ahead"
+    code = f"import {names}; print('numpy' in sys.modules)"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout.split() == ["False"]
+
+
 def test_a_solver_that_nobody_waits_for_ends(late, tmp_path, capsys):
     costs = Costs(quiet=False, ahead=True)
     costs.read(late)
@@ -401,8 +421,8 @@ def test_nothing_looks_ahead_of_a_search_that_is_refused(late, monkeypatch):
             super().__init__(*given)
             looking.add(self)
 
-        def end(self):
-            super().end()
+        def end(self, patience=0.0):
+            super().end(patience)
             looking.remove(self)
 
     monkeypatch.setattr("hardscape.maxsat.methods.exact.ahead.has_a_core", lambda: True)

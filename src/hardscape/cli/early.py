@@ -118,10 +118,10 @@ class Costs:
         if has_a_core() and can_prove():
             self._ahead = Ahead(text.packed(), hear)
 
-    def found(self) -> str | None:
-        """What a SAT solver has found by now; it looks no longer."""
+    def found(self, patience: float = 0.0) -> str | None:
+        """What a SAT solver has found by now, or so many seconds later; it looks no longer."""
         if self._ahead is not None:
-            self._ahead.end()
+            self._ahead.end(patience)
             self._ahead = None
         return self._found
 

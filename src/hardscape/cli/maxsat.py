@@ -37,6 +37,10 @@ if TYPE_CHECKING:  # a first cost is printed before they are imported
 #: Seconds between two lower bounds that are printed.
 _BETWEEN_BOUNDS = 0.2
 
+#: Seconds that a search waits for a solver's first assignment, and the share of the limit that they may be: by
+#: then the solver has mostly looked for longer than that, and a search would begin anew.
+_PATIENCE, _LIMITED = 0.25, 0.1
+
 _SEARCH = Group("Search", sort_key=1)
 _PARAMETERS = Parameter(
     group=_SEARCH,
@@ -125,7 +129,7 @@ def maxsat(
         formula = costs.read(file, format) if taken is None else taken[0]
         with signals_wait():
             from hardscape.maxsat import solve
-        found = costs.found()
+        found = costs.found(_patience(run.time_limit))
         result = solve(
             formula,
             **vars(search),
@@ -154,6 +158,11 @@ def _check(run: SeededRunOptions) -> None:
         from hardscape.engine.device import cpu_lanes
 
         cpu_lanes(run.threads)
+
+
+def _patience(limit: float | None) -> float:
+    """Seconds that a search with that limit waits for a first assignment that is being looked for."""
+    return _PATIENCE if limit is None else min(_PATIENCE, _LIMITED * limit)
 
 
 def _chosen(

@@ -43,8 +43,9 @@ class Ahead:
                 hear(message["model"])
                 return
 
-    def end(self) -> None:
-        """Hear no more."""
+    def end(self, patience: float = 0.0) -> None:
+        """Hear no more, after so many seconds unless it has ended by itself."""
+        self._listener.join(patience)
         self._process.kill()
         self._listener.join()
         self._process.communicate()

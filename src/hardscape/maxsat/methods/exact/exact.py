@@ -24,8 +24,9 @@ from hardscape.maxsat.methods.elimination.elimination import Tables
 from hardscape.maxsat.methods.exact.keeper import Call, GrownFormula, Talker
 from hardscape.maxsat.methods.exact.near import proven_at_once, settled_here
 from hardscape.maxsat.methods.exact.pace import SHORT, Pace, asks_in_vain, proof_pays
+from hardscape.maxsat.methods.exact.packed import file_of
 from hardscape.maxsat.methods.exact.sharing import SHARE, TURN_SHARE, Sharing, Turns, first_share
-from hardscape.maxsat.methods.exact.start import file_of, started
+from hardscape.maxsat.methods.exact.start import started
 from hardscape.maxsat.methods.installed import can_prove
 from hardscape.maxsat.methods.weighting.local import LocalSearch, LocalWalks, Walker
 from hardscape.maxsat.methods.weighting.searches import looks_random
