@@ -79,7 +79,6 @@ extern "C" __global__ void probe(const Chunk* paged, Chunk* plain) {
     [
         ((4, 4, 4, 8), 3, False),
         ((4, 4, 4, 8), 3, True),
-        ((4, 4, 4, 6), 2, True),
         ((8, 4, 8), 3, True),
     ],
 )
