@@ -20,7 +20,7 @@ _CACHED = 0.6
 #: Sites of one colour that a slab has at least, in double and in single precision.
 _SLAB = {False: 1024, True: 2048}
 #: Slabs by which colours of a side are farther apart than what is under way needs: measured.
-_FARTHER = {False: -2, True: 2}
+_FARTHER = {False: 0, True: 2}
 
 
 @dataclass(frozen=True)
@@ -115,6 +115,10 @@ class Schedule:
         sides, far = 1, parts + round(in_slabs / 2) + _FARTHER[single]
         if two_sided and lag and parts % 2 == 0 and 2 * (far + parts) < t * parts:
             sides, lag = 2, far
+            tile = (
+                _divisor(y, rows),
+                1,
+            )  # neighbours in z and t come once, those in y at once: measured
         staged = 2 * directions
         held = _KEEPING * (staged * matrix_bytes * _THREADS + _RESERVED)
         if (
