@@ -350,9 +350,10 @@ class Exact(Method):
 
         def walk(turn: float) -> None:
             if turn > 0 and not task.over:
-                before = task.incumbent.best
+                began, before = time.monotonic(), task.incumbent.best
                 self._beside.walk(task, options, replace(local, turn=turn))
-                pace.walked(turn, before, task.incumbent.best)
+                # Some steps are longer than a short turn.
+                pace.walked(time.monotonic() - began, before, task.incumbent.best)
 
         walk(_BEFORE_TABLES)
         self._eliminate(task)
