@@ -133,7 +133,7 @@ def fix(
         single precision, or farther from the group than rounding, have a violation that no g removes;
         with this and ``output_precision="double"`` any theta is reached.
     domains : Domains, str or sequence of str, optional
-        What holds the lattice together, in slabs of timeslices. Ranks of MPI, see
+        What holds the lattice together, in slabs of timeslices, or of rows of them too. Ranks of MPI, see
         :func:`hardscape.gauge.domains`; `threads` are then those of each rank, by default 1, and the answer
         is the same bit for bit for any number of ranks. Or GPUs of this host that have access to each other's
         memory, named as those of `device` are ("cuda:0,1"): the answer is that of one of them, bit for bit.

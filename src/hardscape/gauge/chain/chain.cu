@@ -2,7 +2,7 @@
 // random numbers, one thread a link. A launch moves the links of one colour and direction, which do
 // not see one another. Of a window those at its sides go to the GPUs that hold copies of them, too:
 // staples reach around corners. The action's ends and anisotropy are those of gauge/ends/ends.hpp.
-#include "gauge/domains/beside.cuh"
+#include "gauge/chain/plaquettes.cuh"
 
 using namespace hardscape;
 using namespace hardscape::gauge;
@@ -11,32 +11,6 @@ namespace {
 
 // Streams of a link and sweep, one a subgroup.
 constexpr int kStreams = kColors > 3 ? kColors * (kColors - 1) / 2 : 4;
-
-__device__ int wrapped(int place, int extent) {
-  return place < 0 ? place + extent : place >= extent ? place - extent : place;
-}
-
-// The site a step ahead of another one or, of -1, behind it.
-__device__ Site moved(Site at, int mu, int step) {
-  if (mu == kTime) {
-    at.t = wrapped(at.t + step, kT);
-  } else if (mu == 0) {
-    at.x = wrapped(at.x + step, kX);
-  } else if (mu == 1) {
-    at.y = wrapped(at.y + step, kY);
-  } else {
-    const int w = at.w(), inner = at.z - w * kInner;
-    at.z = mu == 2 ? w * kInner + wrapped(inner + step, kInner)
-                   : wrapped(w + step, kW) * kInner + inner;
-  }
-  return at;
-}
-
-__device__ Element link(const Chunk* links, const Site& at, int mu) {
-  return load(link_of(links, mu, at.number(at.color())));
-}
-
-__device__ bool outer(int slice) { return kEnds && (slice == 0 || slice + 1 == kSlices); }
 
 // Of plaquettes in a plane, in the action.
 __device__ double weight(int slice, int mu, int nu) {
@@ -49,13 +23,6 @@ __device__ bool held(int slice, int mu) {
   const bool first = slice == 0, last = slice + 1 == kSlices;
   if (mu == kTime) return kEnds && last;
   return ((kFixed & 1) && first) || ((kFixed & 2) && last);
-}
-
-// U_nu(x+mu) U_mu(x+nu)^dagger U_nu(x)^dagger
-__device__ Element staple_above(const Chunk* links, const Site& at, int mu, int nu) {
-  const Element over =
-      multiply_adjoint(link(links, moved(at, mu, 1), nu), link(links, moved(at, nu, 1), mu));
-  return multiply_adjoint(over, link(links, at, nu));
 }
 
 // U_nu(y+mu)^dagger U_mu(y)^dagger U_nu(y) at y = x-nu
@@ -135,36 +102,6 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   }
 }
 
-namespace {
-
-// Re tr of the plaquettes that start at a site.
-__device__ double traced(const Chunk* links, const Site& at, int slice) {
-  double total = 0;
-#pragma unroll 1
-  for (int mu = 0; mu < kTime; ++mu) {
-    const Element u = link(links, at, mu);
-#pragma unroll 1
-    for (int nu = mu + 1; nu < kDimensions; ++nu) {
-      const double trace = real_trace(multiply(u, staple_above(links, at, mu, nu)));
-      total += nu < kTime && outer(slice) ? 0.5 * trace : trace;
-    }
-  }
-  return total;
-}
-
-// Of all threads, for thread 0.
-__device__ double together(double total) {
-  __shared__ double shared[kThreads];
-  shared[threadIdx.x] = total;
-  for (int half = kThreads / 2; half > 0; half /= 2) {
-    __syncthreads();
-    if (threadIdx.x < half) shared[threadIdx.x] += shared[threadIdx.x + half];
-  }
-  return shared[0];
-}
-
-}  // namespace
-
 // A block a part of a slice that moves here; sums[slice][part] of what starts there.
 extern "C" __global__ void __launch_bounds__(kThreads)
     chain_traces(const Chunk* __restrict__ links, double* __restrict__ sums, int first) {
@@ -175,30 +112,6 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     at.t = blockIdx.x / kShares + kHalo;
     total += traced(links, at, wrapped(at.t + first, kSlices));
   }
-  total = together(total);
-  if (threadIdx.x == 0) sums[blockIdx.x] = total;
-}
-
-// The same where several GPUs have the rows of a slice: each tells the numbers of its sites,
-// [t][z][y][x], and one of them adds all up. In z there are so many, and those of this window begin
-// at `row`.
-extern "C" __global__ void __launch_bounds__(kThreads)
-    chain_sites(const Chunk* __restrict__ links, double* __restrict__ sites, int first, int rows,
-                int row) {
-  const int i = blockIdx.x * kThreads + threadIdx.x;
-  if (i >= kVolume) return;
-  const Site at = Site::numbered(i);
-  if (at.rests()) return;
-  const long long line = 1LL * (at.t - kHalo) * rows + at.z - kRim + row;
-  sites[(line * kY + at.y) * kX + at.x] = traced(links, at, wrapped(at.t + first, kSlices));
-}
-
-extern "C" __global__ void __launch_bounds__(kThreads)
-    chain_sums(const double* __restrict__ numbers, double* __restrict__ sums, int sites) {
-  double total = 0;
-  const int part = blockIdx.x % kShares;
-  const double* from = numbers + static_cast<long long>(blockIdx.x / kShares) * sites;
-  for (int i = part * kThreads + threadIdx.x; i < sites; i += kShares * kThreads) total += from[i];
   total = together(total);
   if (threadIdx.x == 0) sums[blockIdx.x] = total;
 }

@@ -35,11 +35,12 @@ def chain_kernel(
     xi: float = 1.0,
     heat: bool = False,
 ) -> Kernel:
-    """A kernel of chain.cu, for a lattice of so many slices of which the instance has all or some."""
+    """A kernel of chain.cu or sites.cu, for a lattice of so many slices of which the instance has all or some."""
     of_action = {"kSlices": slices, "kEnds": ends, "kFixed": fixed, "kXi": float(xi)}
     of_launch = {"kThreads": THREADS, "kShares": _PARTS, "kHeat": heat}
     numbers = instance.constants | of_action | of_launch
-    return kernel("gauge/chain/chain.cu", f"chain_{name}", constants=numbers)
+    file = "sites" if name in ("sites", "sums") else "chain"
+    return kernel(f"gauge/chain/{file}.cu", f"chain_{name}", constants=numbers)
 
 
 class CudaChain:
