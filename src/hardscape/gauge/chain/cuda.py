@@ -35,7 +35,7 @@ def chain_kernel(
     xi: float = 1.0,
     heat: bool = False,
 ) -> Kernel:
-    """A kernel of chain.cu or sites.cu, for a lattice of so many slices of which the instance has all or some."""
+    """A kernel of chain.cu or sites.cu, of a lattice of so many slices; the instance has all or some."""
     of_action = {"kSlices": slices, "kEnds": ends, "kFixed": fixed, "kXi": float(xi)}
     of_launch = {"kThreads": THREADS, "kShares": _PARTS, "kHeat": heat}
     numbers = instance.constants | of_action | of_launch
@@ -180,7 +180,7 @@ class ChainWindow:
         """Those of its own sites, on the GPU."""
         halo, rim = self.instance.window.halo, self.instance.window.rows.halo
         held = self._store.get(self._links, halo, self._slices, self._matrices)
-        return held[:, rim : held.shape[1] - rim]
+        return self._cupy.ascontiguousarray(held[:, rim : held.shape[1] - rim])
 
     def expect(self, count: int, coupling: float) -> None:
         """Take the coupling beta / Nc, and make room for what so many sweeps measure."""

@@ -95,7 +95,8 @@ class CudaSlab(ChainSlab):
         runtime = needed("cupy", "cupy-cuda13x", "cuda", "CUDA").cuda.runtime
         uuid = str(runtime.getDeviceProperties(self._ordinal)["uuid"])
         told = self.comm.allgather((all(each), gethostname(), uuid))
-        return all(counts for counts, *_ in told) and len({who for _, *who in told}) == self.ranks
+        alone = len({who[1:] for who in told}) == self.ranks
+        return alone and all(who[0] for who in told)
 
     def end(self) -> None:
         """See `Slab.end`."""

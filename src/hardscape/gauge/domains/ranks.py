@@ -138,9 +138,9 @@ def domains(comm: Any, *, on_gpus: bool = False) -> Iterator[Domains | None]:
     fails, the whole job is aborted.
 
     Each rank has a slab of :math:`T / \text{ranks}` timeslices and one more at each side. Timeslices are cut
-    along z as well, or the slowest direction in space, where that leaves fewer sites at the sides (64 ranks hold
-    64^4 in 8 by 8 slabs) or there are more ranks than timeslices; on GPUs in four and five dimensions, where
-    there are fewer than two timeslices a rank. After a colour the sites at the
+    along z as well, or the slowest direction in space, where that leaves fewer sites at the sides (64 ranks
+    hold 64^4 in 8 by 8 slabs) or there are more ranks than timeslices; on GPUs in four and five dimensions,
+    where there are fewer than two timeslices a rank. After a colour the sites at the
     sides are exchanged, :math:`2 N_c^2 X Y Z` complex numbers a rank where t alone is cut; they move first, and
     are on their way while the others move. Links are handed out once. Where links move, those of a colour and
     direction do so together, and the ranks exchange as many after each direction. For the Fourier-accelerated

@@ -257,7 +257,7 @@ class CudaLattices(Lattices):
         """Return g of copy 0 where it moves here."""
         halo, rim = self.instance.window.halo, self.instance.window.rows.halo
         part = self.slices_of(0, halo, self.moving[3])
-        return part[:, rim : part.shape[1] - rim]
+        return self._cupy.ascontiguousarray(part[:, rim : part.shape[1] - rim])
 
     # -- kernels -------------------------------------------------------------------------------
 
