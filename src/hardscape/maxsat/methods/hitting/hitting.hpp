@@ -92,9 +92,9 @@ class Hitting {
  private:
   static constexpr std::uint32_t kNone = UINT32_MAX;
   static constexpr std::uint64_t kLiterals = 8;  // assigned in the time of a flip
-  // Conflicts of the decisions of one descent; longest core that is learnt as a clause; literals of
-  // what is learnt, in those of the formula.
-  static constexpr std::size_t kConflicts = 300, kLongest = 50, kLearnt = 2;
+  // Conflicts of one descent, and of one beside a cheapest hitting set; longest core that is learnt
+  // as a clause; literals of what is learnt, in those of the formula.
+  static constexpr std::size_t kConflicts = 300, kQuick = 60, kLongest = 50, kLearnt = 2;
   // Of a wish: demanded, given up, demanded again after all others, demanded whatever it costs.
   static constexpr std::uint8_t kWanted = 0, kLost = 1, kLast = 2, kForced = 3;
   // Descents near the last assignment for one by a hitting set, at first and at most; and for a
@@ -364,7 +364,7 @@ class Hitting {
       return false;
     }
     if (place_.back() >= order_.size() || (!near_ && conflicts_ < kConflicts)) {
-      if (++conflicts_ > kConflicts) {
+      if (++conflicts_ > (alone_ ? kQuick : kConflicts)) {
         if (below_) lift_ceiling();
         few_ = few_ && !alone_;  // such sets are not soon tried
         return false;
@@ -463,7 +463,7 @@ class Hitting {
     const auto more = least ? 0 : static_cast<std::uint64_t>(std::min(most, 2 * bound()));
     few_ = cores_.lower(hits_, more);
     const auto count = std::accumulate(hits_.begin(), hits_.end(), std::size_t{0});
-    few_ = few_ && count > 0 && count <= kFew;
+    few_ = few_ && count <= kFew && (count > 0 || turn_ == 1);
     if (!few_) return;
     alone_ = true;
     unsigned __int128 cost = 0;

@@ -22,6 +22,8 @@ from hardscape.maxsat.methods.exact.prover.program import Program, installed
 _LITERALS, _PIVOTS = 4000, 200
 #: Most solutions, and most before the first whole vertex: where many variables are held in vain, more are left.
 _SOLUTIONS, _FIRST = 40, 12
+#: The same is to be feared where the least vertex costs less than such a part of what is known.
+_NEAR = 0.5
 #: How far from a whole number a value may lie.
 _WHOLE = 1e-6
 
@@ -45,7 +47,7 @@ def whole_vertices(
     solution = 0
     while solution < most:
         values, cost = program.solved()
-        if values is None and not solution:
+        if not solution and (values is None or cost < _NEAR * known() < math.inf):
             return
         solution += 1
         best = known()

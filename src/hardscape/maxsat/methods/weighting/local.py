@@ -287,14 +287,14 @@ class Walker:
     def _weighted_turns(self) -> Iterator[tuple[Search, int]]:
         work = self._work
         formula = work.formula
-        weighing = self._weighing(self._initial)
         turn = _FIRST_ALONE + formula.num_variables
         cover, size = asks_for_a_cover(formula), len(formula.literals)
         mixed = 0 < formula.num_hard < formula.num_clauses
         hitting = size <= _MOST_SWAPPED and mixed and not cover
         if hitting:
-            yield from self._hitting_turns(weighing, turn // _SHORT)
+            yield from self._hitting_turns(turn // _SHORT)
             return
+        weighing = self._weighing(self._initial)
         yield weighing, turn
         if cover:
             yield from self._covering_turns(weighing, turn)
@@ -304,7 +304,7 @@ class Walker:
             yield from self._growing_turns(weighing, turn)
         yield weighing, 2**62
 
-    def _hitting_turns(self, weighing: Weighing, turn: int) -> Iterator[tuple[Search, int]]:
+    def _hitting_turns(self, turn: int) -> Iterator[tuple[Search, int]]:
         """Cores of propagation, clause weighting, before or behind, and later exchanges by a solver.
 
         Who stays behind has ever less of the turns: who found nothing as good as another, also where that was
@@ -314,19 +314,22 @@ class Walker:
         work = self._work
         how = work.seed, self._stream
         weighs = looks_random(work.formula) or not wishes_are_literals(work.formula)
+        initial = self._initial
         if weighs:
+            weighing = self._weighing(initial)
             yield weighing, turn
-        initial = weighing.best() if weighs else self._initial
+            initial = weighing.best()
         hitting = Hitting(work.formula, work.target, *how, initial, self._stop)
-        searches: list[Hitting | Weighing | Swapping] = [hitting, weighing]
-        late: dict[Search, int] = {}
         yield hitting, turn
         if not weighs:
             yield from self._vertex_turns(hitting, turn)
             yield hitting, (_AHEAD - 1) * turn
             while hitting.few and not hitting.given_up and self.flips < _START:
                 yield hitting, turn
+            weighing = self._weighing(initial)
             yield weighing, turn
+        searches: list[Hitting | Weighing | Swapping] = [hitting, weighing]
+        late: dict[Search, int] = {}
         for count in itertools.count():
             best = min(searches, key=lambda each: each.cost())
             ready = count > _BEFORE_SWAPS or best.cost()[0] > 0
@@ -361,7 +364,7 @@ class Walker:
                 hitting.adopt(found, self._stop)
                 self._own[hitting] = hitting.cost()
                 self._take(hitting)
-            yield hitting, turn
+            yield hitting, turn // 2
 
     def _whole(self, search: Search, turn: int) -> int:
         """The turn of a search that is not behind."""
