@@ -1,7 +1,8 @@
 """Sweeps of one lattice on one GPU and on two that hold it together: weak and strong scaling.
 
 ``python -m hardscape.benchmarks.gauge.domains --save FOLDER`` sweeps SU(3) fields in Landau gauge by
-matrix-overrelaxation, twenty sweeps at a time.
+matrix-overrelaxation, twenty sweeps at a time. ``rows`` behind ``domains`` compares cuts in t with cuts of
+rows of timeslices on all GPUs that there are.
 """
 
 from __future__ import annotations
@@ -60,13 +61,19 @@ def rates(lattices: Lattices, gpus: int) -> list[float]:
     return found[1:]
 
 
-def swept(gpus: int, extent: int, slices: int, options: FixOptions) -> list[float]:
-    """Rates of so many GPUs together."""
+def swept(
+    gpus: int,
+    extent: int,
+    slices: int,
+    options: FixOptions,
+    cut: tuple[int, int] | None = None,
+) -> list[float]:
+    """Rates of so many GPUs together, which cut timeslices and rows into so many parts."""
     links, single = links_of(extent, slices), options.precision == "single"
     if gpus == 1:
         with cuda_device(0) as device:
             return rates(CudaLattices(device, links, options, single, 1), gpus)
-    held = Gpus([Cuda(number) for number in range(gpus)])
+    held = Gpus([Cuda(number) for number in range(gpus)], cut)
     with held.placed(links, options, 1):
         return rates(held.lattices(links, options, single, 1), gpus)
 
@@ -86,6 +93,27 @@ def main(*, save: Path | None = None, extents: tuple[int, ...] = (64, 32)) -> No
                 shape = f"{extent}^3 x {slices}"
                 factor = median / alone
                 table.add(shape, options.precision, gpus, found, factor, factor / gpus)
+    if save is not None:
+        table.save(save)
+
+
+@app.command
+def rows(*, save: Path | None = None) -> None:
+    """Compare cuts in t with cuts of rows; a factor is that of the rate of one GPU."""
+    import cupy
+
+    gpus = cupy.cuda.runtime.getDeviceCount()
+    columns = ["lattice", "precision", "parts in t", "parts of rows", "site updates/s", "factor"]
+    table = Table.begun("gauge-domains-rows", columns)
+    single, double = FixOptions(precision="single", theta=1e-9), FixOptions()
+    cuts = [(gpus, 1), (1, gpus)] + [(2, gpus // 2)] * (gpus > 2)
+    shapes = (single, 48, 16), (double, 48, 16), (single, 64, 32), (single, 48, 48)
+    for options, extent, slices in shapes:
+        alone = float(np.median(swept(1, extent, slices, options)))
+        for cut in cuts:
+            found = swept(gpus, extent, slices, options, cut)
+            factor = float(np.median(found)) / alone
+            table.add(f"{extent}^3 x {slices}", options.precision, *cut, found, factor)
     if save is not None:
         table.save(save)
 
