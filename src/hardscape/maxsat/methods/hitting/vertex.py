@@ -39,7 +39,8 @@ def whole_vertices(
 ) -> Iterator[NDArray[np.uint8] | None]:
     """Whole vertices that cost less than is `known`, as assignments; None after each solution that is none.
 
-    A variable nearest to a half is held, first at the value that it is nearer to.
+    A variable near to a half is held whose price is high, first at the value that costs more: most often the
+    other one is then not to be tried.
     """
     program = _Program(formula)
     held: list[tuple[int, float]] = []  # variables, and the other value where that was not tried
@@ -52,10 +53,9 @@ def whole_vertices(
         solution += 1
         best = known()
         if values is not None and cost <= best - 1 + _WHOLE * max(1.0, abs(cost)):
-            parts = abs(values - values.round())
-            column = int(parts.argmax())
-            if parts[column] > _WHOLE:
-                value = float(values[column].round())
+            column = program.divided(values)
+            if column >= 0:
+                value = program.dearer(column, values)
                 held.append((column, 1 - value))
                 program.hold(column, value, value)
                 yield None
@@ -90,6 +90,7 @@ class _Program:
         literals = np.insert(literals, ends, np.arange(n, len(costs)) + 1)
         self._constant = float(weights[wishes > 0].sum())
         self._prices, ones = costs, np.ones(len(sizes), dtype=np.int64)
+        self._weights = abs(costs) + abs(costs).mean()
         told = (literals, sizes + relaxed[~units], ones)
         self._program: Program | None = None
         if len(sizes):
@@ -99,6 +100,18 @@ class _Program:
         """Have a variable between other values."""
         if self._program is not None:
             self._program.hold(column, least, most)
+
+    def divided(self, values: NDArray[np.float64]) -> int:
+        """The variable to be held next; -1 where all values are whole."""
+        parts = abs(values - values.round())
+        if (parts <= _WHOLE).all():
+            return -1
+        return int((parts * self._weights).argmax())
+
+    def dearer(self, column: int, values: NDArray[np.float64]) -> float:
+        """The value that costs more, or the nearer one where both cost as much."""
+        price = self._prices[column]
+        return float(price > 0) if price else float(values[column].round())
 
     def solved(self) -> tuple[NDArray[np.float64] | None, float]:
         """The least vertex and what it costs; None where there is none, or it is not found soon."""
