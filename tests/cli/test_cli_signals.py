@@ -25,7 +25,7 @@ COMMAND = [sys.executable, "-m", "hardscape", "spectrum"]
 @pytest.fixture
 def words(tmp_path: Path) -> list[str]:
     """A search of a second or more, on one thread, with a checkpoint."""
-    formats.write(dense_integer(39, seed=8), tmp_path / "model.npz")
+    formats.write(dense_integer(37, seed=8), tmp_path / "model.npz")
     options = ["--no-prune", "--device", "cpu", "--threads", "1", "--num-states", "20", "--yes"]
     checkpoint = ["--checkpoint", str(tmp_path / "ledger")]
     return [str(tmp_path / "model.npz"), *options, *checkpoint]
