@@ -146,10 +146,10 @@ def test_most_is_the_provers_until_its_first_word():
 
 
 def test_a_late_word_is_followed_by_others():
-    assert words((0.5, 0, None), (1.0, 1, None), (1.29, 1, None), (1.31, 1, None)) == [0.2] * 3 + [
+    assert words((0.5, 0, None), (1.0, 1, None), (1.59, 1, None), (1.61, 1, None)) == [0.2] * 3 + [
         0.8
     ]
-    assert words((0.5, 0, None), (1.0, 0, found(999)), (1.31, 0, None)) == [0.2, 0.2, 0.8]
+    assert words((0.5, 0, None), (1.0, 0, found(999)), (1.61, 0, None)) == [0.2, 0.2, 0.8]
     assert words((1.0, 1, None), (1.1, 1, None)) == [0.8, 0.8]
 
 
