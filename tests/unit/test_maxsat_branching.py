@@ -16,6 +16,7 @@ pytest.importorskip("highspy")
 from hardscape.maxsat.methods.exact.prover import board as boards
 from hardscape.maxsat.methods.exact.prover import branching as branches
 from hardscape.maxsat.methods.exact.prover import costs as arithmetic
+from hardscape.maxsat.methods.exact.prover import cycles as odd
 from hardscape.maxsat.methods.exact.prover import turns
 
 
@@ -176,6 +177,51 @@ def test_a_solver_that_is_wrong_costs_time_alone(monkeypatch):
         with pytest.raises(boards.Settled):
             branched(formula, board)
         assert board.cost == min(costs_of_all(formula).values(), default=None)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_rows_of_odd_cycles_hold_and_refute_values(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(3, 9))
+    every = [
+        (s * a, t * b)
+        for a, b in itertools.combinations(range(1, n + 1), 2)
+        for s in (1, -1)
+        for t in (1, -1)
+    ]
+    pairs = [pair for pair in every if rng.random() < 0.3]
+    values = rng.choice([0.0, 0.4, 0.5, 0.6, 1.0], n).tolist()
+    for row in odd.OddCycles(pairs).violated(values):
+        assert sum(values[x - 1] if x > 0 else 1 - values[-x - 1] for x in row.literals) < row.least
+        for bits in itertools.product([0, 1], repeat=n):
+            true = [bits[abs(x) - 1] == (x > 0) for x in row.literals]
+            allowed = all(any(bits[abs(x) - 1] == (x > 0) for x in pair) for pair in pairs)
+            assert not allowed or sum(true) >= row.least
+
+
+def test_a_ring_of_halves_is_refuted_by_all_of_it():
+    ring = [(v, v % 7 + 1) for v in range(1, 8)]
+    (row,) = odd.OddCycles(ring).violated([0.5] * 7)
+    assert (sorted(row.literals), row.least) == (list(range(1, 8)), 4)
+    assert not list(odd.OddCycles(ring).violated([4 / 7] * 7))
+
+
+def edges(n, share, seed):
+    """A cheapest vertex cover of a random graph."""
+    rng = np.random.default_rng(seed)
+    hard = [[a, b] for a, b in itertools.combinations(range(1, n + 1), 2) if rng.random() < share]
+    weights = [1] * len(hard) + rng.integers(1, 6, n).tolist()
+    kinds = [1] * len(hard) + [0] * n
+    soft = [[-v] for v in range(1, n + 1)]
+    return {"variables": n, "clauses": hard + soft, "weights": weights, "hard": kinds}
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_covers_of_edges_are_those_of_brute_force(seed):
+    formula, board = edges(9, 0.3, seed), Silent()
+    with pytest.raises(boards.Settled):
+        branched(formula, board)
+    assert board.cost == min(costs_of_all(formula).values())
 
 
 def cover(sets, elements, size, seed):

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from .board import Settled
 from .costs import Costs
+from .cycles import OddCycles
 from .program import Program, installed
 from .relaxation import Row, first_seconds, rows_of
 
@@ -26,6 +27,8 @@ from .relaxation import Row, first_seconds, rows_of
 _BITS, _MOST_PARTS = 50, 20
 #: Most literals of the rows.
 _MOST_LITERALS = 300_000
+#: Share of the gap that a round of odd cycles must close, or there is no other one.
+_ENOUGH = 0.03
 #: How far from a whole number a value may lie to be tried as one.
 _WHOLE = 1e-6
 #: How many times as long as so far the rest of the tree may take, told by the part that was done since the last
@@ -61,12 +64,9 @@ class Branching:
             0.0,
         )  # processor time since the last assignment, and the part done in it
         self._met, self._began = costs.board.cost, time.thread_time()
-        self._rows = Rows(
-            np.array([x for row in rows for x in row.literals], dtype=np.int64),
-            np.array([len(row.literals) for row in rows], dtype=np.int64),
-            np.array([row.least for row in rows], dtype=np.int64),
-            costs.first,
-        )
+        literals, sizes, least = _arrays(rows)
+        self._rows = Rows(literals, sizes, least, costs.first)
+        self._cycles = OddCycles(costs.given)
         total = sum(costs.soft.values())
         self._scale = 1 << min(_MOST_PARTS, max(0, _BITS - total.bit_length()))
         prices = np.zeros(costs.first, dtype=np.int64)
@@ -74,8 +74,7 @@ class Branching:
             prices[abs(wish) - 1] = -weight if wish > 0 else weight
         self._constant = costs.constant + sum(w for x, w in costs.soft.items() if x > 0)
         self._prices, self._step = prices, math.gcd(*costs.soft.values())
-        told = (self._rows.literals, self._rows.sizes, self._rows.least)
-        self._program = Program(prices.astype(float), *told)
+        self._program = Program(prices.astype(float), literals, sizes, least)
         self._until = 0.0
         self._program.ask(lambda: self._board.over() or time.thread_time() >= self._until)
         zeros = np.zeros(costs.first, dtype=np.int8)
@@ -162,6 +161,8 @@ class Branching:
             self._try(values)
             if bound > self._most():
                 return []
+            if not branch.depth and self._cut(values, bound, branch.bound):
+                return [branch._replace(bound=bound)]
             lower, upper = self._fixed(branch, reduced, self._most() - told)
         variable, share = self._chosen(lower, upper, values)
         if variable < 0:  # nothing is left to choose
@@ -174,6 +175,20 @@ class Branching:
             moved = 1 - share if up else share
             made.append(Branch(below, above, bound, branch.depth + 1, variable, moved))
         return made
+
+    def _cut(self, values: Any, bound: int, before: int) -> bool:
+        """Whether odd cycles refute values; then they are rows from now on.
+
+        They are looked for as long as those before closed enough of the gap.
+        """
+        if bound - before < _ENOUGH * (self._most() - bound):
+            return False
+        found = list(self._cycles.violated(values.tolist()))
+        if found:
+            more = _arrays(found)
+            self._program.add(*more)
+            self._rows = self._rows.extended(*more)
+        return bool(found)
 
     def _bounded(self, prices: Any, duals: Any, branch: Branch) -> tuple[int, Any]:
         """What multipliers say of a branch in parts of a unit, and the prices that they leave."""
@@ -247,6 +262,15 @@ class Branching:
         return int(broken[best]), float(shares[best])
 
 
+def _arrays(rows: list[Row]) -> tuple[Any, ...]:
+    """The literals of all, the number of each one's, and how many hold."""
+    import numpy as np
+
+    literals = [x for row in rows for x in row.literals]
+    sizes, least = [len(row.literals) for row in rows], [row.least for row in rows]
+    return tuple(np.array(x, dtype=np.int64) for x in (literals, sizes, least))
+
+
 class Rows:
     """Rows of whole numbers."""
 
@@ -262,6 +286,14 @@ class Rows:
         self._order = np.argsort(self._of, kind="stable")
         self._used, self._first = np.unique(self._of[self._order], return_index=True)
         self._columns = columns
+
+    def extended(self, *more: Any) -> Rows:
+        """With further ones."""
+        import numpy as np
+
+        mine = (self.literals, self.sizes, self.least)
+        whole = [np.concatenate(both) for both in zip(mine, more, strict=True)]
+        return Rows(whole[0], whole[1], whole[2], self._columns)
 
     def sums(self, values: Any) -> Any:
         """Of the literals of each row, with a sign for those that are negated."""

@@ -26,7 +26,7 @@ class Program:
         import numpy as np
 
         self._highspy: Any = import_module("highspy")  # takes 12 ms
-        columns, starts = len(prices), np.concatenate([[0], np.cumsum(sizes)[:-1]])
+        columns = len(prices)
         self._unit = abs(prices).max(initial=0.0) / _LARGEST or 1.0
         self._columns = np.arange(columns, dtype=np.int32)
         self._solver = highs = self._highspy._Highs()  # what Highs wraps; Highs itself prints
@@ -36,7 +36,14 @@ class Program:
         zeros, ones, none = np.zeros(columns), np.ones(columns), self._columns[:0]
         empty = np.zeros(columns, dtype=np.int32)
         highs.addCols(columns, prices / self._unit, zeros, ones, 0, empty, none, zeros[:0])
-        highs.addRows(
+        self.add(literals, sizes, least)
+
+    def add(self, literals: Any, sizes: Any, least: Any) -> None:
+        """Have more rows."""
+        import numpy as np
+
+        starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+        self._solver.addRows(
             len(sizes),
             least - np.add.reduceat(literals < 0, starts).astype(float),
             np.full(len(sizes), np.inf),
