@@ -98,7 +98,7 @@ def test_what_is_left_of_the_program_is_tried(seed):
 
 def test_whose_vertex_is_looked_for():
     assert vertex_pays(bipartite(1))
-    assert not vertex_pays(Formula.from_clauses([[v] for v in range(1, 5001)]))
+    assert not vertex_pays(Formula.from_clauses([[v] for v in range(1, 12_002)]))
     assert not vertex_pays(Formula.from_clauses([], num_variables=3))
 
 

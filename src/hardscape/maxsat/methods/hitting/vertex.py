@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.methods.exact.prover.program import Program, installed
 
-#: Literals up to which the program takes milliseconds, and pivots after which a solution of it is given up.
-_LITERALS, _PIVOTS = 4000, 200
+#: Literals up to which the program takes milliseconds, pivots after which a solution of it is given up, at
+#: least and in literals, and those of all solutions.
+_LITERALS, _PIVOTS, _EACH, _ALL = 12_000, 200, 16, 2000
 #: Most solutions, and most before the first whole vertex: where many variables are held in vain, more are left.
 _SOLUTIONS, _FIRST = 40, 12
 #: The same is to be feared where the least vertex costs less than such a part of what is known.
@@ -46,7 +47,7 @@ def whole_vertices(
     held: list[tuple[int, float]] = []  # variables, and the other value where that was not tried
     most = _FIRST
     solution = 0
-    while solution < most:
+    while solution < most and program.pivots < _ALL:
         values, cost = program.solved()
         if not solution and (values is None or cost < _NEAR * known() < math.inf):
             return
@@ -93,8 +94,10 @@ class _Program:
         self._weights = abs(costs) + abs(costs).mean()
         told = (literals, sizes + relaxed[~units], ones)
         self._program: Program | None = None
+        self.pivots = 0  # so far
         if len(sizes):
-            self._program = Program(costs, *told, simplex_iteration_limit=_PIVOTS)
+            limit = max(_PIVOTS, len(formula.literals) // _EACH)
+            self._program = Program(costs, *told, simplex_iteration_limit=limit)
 
     def hold(self, column: int, least: float, most: float) -> None:
         """Have a variable between other values."""
@@ -115,7 +118,11 @@ class _Program:
 
     def solved(self) -> tuple[NDArray[np.float64] | None, float]:
         """The least vertex and what it costs; None where there is none, or it is not found soon."""
-        if self._program is None or not self._program.run():
+        if self._program is None:
+            return None, 0.0
+        optimal = self._program.run()
+        self.pivots += self._program.pivots
+        if not optimal:
             return None, 0.0
         values: NDArray[np.float64] = self._program.values
         return values, float(self._prices @ values) + self._constant

@@ -63,6 +63,9 @@ _LESS = 4
 _SHORT, _AHEAD, _HALF, _FEW, _MOST_LATE, _LATE, _EARLY = 8, 4, 2, 2, 3, 1, 100_000
 #: Flips of a search by cores before any other, as long as few wishes hit them all.
 _START = 50_000
+#: Literals up to which linear programs are solved at once; of other formulas flips a literal before that, which
+#: take as long as the first ones.
+_SOON, _LATER = 4000, 4
 #: Time between two offers of improvements, in times that an offer takes.
 _BETWEEN_OFFERS = 4
 #: Seconds after which a walker on an executor tells what it found, and how often at most that is done.
@@ -321,8 +324,12 @@ class Walker:
             initial = weighing.best()
         hitting = Hitting(work.formula, work.target, *how, initial, self._stop)
         yield hitting, turn
+        short, size = turn, len(work.formula.literals)
+        programs = not (weighs or self._stream) and vertex_pays(work.formula)
+        if programs and size <= _SOON:
+            programs = False
+            yield from self._vertex_turns(hitting, short)
         if not weighs:
-            yield from self._vertex_turns(hitting, turn)
             yield hitting, (_AHEAD - 1) * turn
             while hitting.few and not hitting.given_up and self.flips < _START:
                 yield hitting, turn
@@ -331,6 +338,9 @@ class Walker:
         searches: list[Hitting | Weighing | Swapping] = [hitting, weighing]
         late: dict[Search, int] = {}
         for count in itertools.count():
+            if programs and self.flips >= _LATER * size:
+                programs = False
+                yield from self._vertex_turns(hitting, short)
             best = min(searches, key=lambda each: each.cost())
             ready = count > _BEFORE_SWAPS or best.cost()[0] > 0
             if ready and len(searches) == 2 and swapping_is_possible(work.formula):
@@ -352,11 +362,11 @@ class Walker:
 
     def _vertex_turns(self, hitting: Hitting, turn: int) -> Iterator[tuple[Search, int]]:
         """Have the search by cores go on from whole vertices of the linear program, with turns in between."""
-        if self._stream or hitting.given_up or not vertex_pays(self._work.formula):
+        if hitting.given_up:
             return
 
         def known() -> float:
-            hard, cost = hitting.cost()
+            hard, cost = self._best or (_UNKNOWN, 0)
             return math.inf if hard else float(cost)
 
         for found in whole_vertices(self._work.formula, known):

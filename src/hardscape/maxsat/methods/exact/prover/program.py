@@ -80,6 +80,11 @@ class Program:
         return {kinds.kOptimal: True, kinds.kInfeasible: False}.get(status)
 
     @property
+    def pivots(self) -> int:
+        """Of the last run."""
+        return int(self._solver.getInfo().simplex_iteration_count)
+
+    @property
     def values(self) -> Any:
         """The last ones found."""
         import numpy as np
