@@ -116,7 +116,6 @@ def on_host(links: Any, options: FixOptions, lanes: Team) -> CpuLattice:
 @pytest.mark.parametrize(
     ("nc", "chosen"),
     [
-        (3, {"method": "matrix-overrelaxation"}),
         (2, {"gauge": "coulomb", "method": "matrix-overrelaxation", "per_slice": True}),
         (3, {"method": "stochastic", "boundary": "open", "max_sweeps": 97}),
         (2, {"method": "auto", "gauge": "mag", "reduction": "max", "theta": 1e-12}),
