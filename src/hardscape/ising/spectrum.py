@@ -123,7 +123,8 @@ def spectrum(
         `seed` is that of the tabu search that finds first low states: it may change the time, never the
         answer. After `time_limit` the best states met come back, with ``certified=False``, the
         `lower_bound` that is proven, and in `info`, as ``seconds_needed``, about how long the rest of the
-        search would take, by what is done of it (None where nothing tells).
+        search would take, by what is done of it, or planned: tables once, which ties may want filled several
+        times (None where nothing tells).
 
     Returns
     -------

@@ -409,9 +409,9 @@ class Frontier(LowestMethod[FrontierStatesWork]):
         return work.knowing(given)
 
     def foreseen(self, work: FrontierStatesWork, options: RunOptions) -> float:
-        """See `LowestMethod.foreseen`: tables are planned, and filled as often as ties may want it."""
+        """See `LowestMethod.foreseen`: tables are planned; states that tie may want them filled again."""
         lanes = 1 if options.executor is not None else min(len(options.devices), work.plan.slices)
-        return self.sample(work, options.devices[0], 0.0) * work.fillings / lanes
+        return self.sample(work, options.devices[0], 0.0) / lanes
 
     def sample(self, work: FrontierStatesWork, device: Device, allowed: float) -> float:
         """Seconds on one lane, by the number of entries, their pace here and what memory they take."""
