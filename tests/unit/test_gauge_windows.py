@@ -136,7 +136,7 @@ def whole(grid: Grid, parts: list[Part]) -> Any:
     [
         ((4, 4, 8, 8), 2, False, Schedule(32, 1, parts=2, lag=5, tile=(4, 1)), (1, 2)),
         ((4, 4, 6, 4), 2, True, Schedule(32, 1, tile=(4, 1)), (1, 3)),
-        ((2, 4, 6, 4), 3, False, Schedule(32, 1, tile=(4, 1)), (1, 4)),  # unequal
+        ((2, 4, 6, 4), 2, False, Schedule(32, 1, tile=(4, 1)), (1, 4)),  # unequal
         ((2, 2, 2, 4, 4), 2, False, Schedule(32, 1, tile=(2, 2)), (2, 2)),
     ],
     ids=str,
