@@ -191,7 +191,7 @@ def test_rows_of_odd_cycles_hold_and_refute_values(seed):
     ]
     pairs = [pair for pair in every if rng.random() < 0.3]
     values = rng.choice([0.0, 0.4, 0.5, 0.6, 1.0], n).tolist()
-    for row in odd.OddCycles(pairs).violated(values):
+    for row in odd.OddCycles(pairs).violated(values, bool):
         assert sum(values[x - 1] if x > 0 else 1 - values[-x - 1] for x in row.literals) < row.least
         for bits in itertools.product([0, 1], repeat=n):
             true = [bits[abs(x) - 1] == (x > 0) for x in row.literals]
@@ -201,9 +201,9 @@ def test_rows_of_odd_cycles_hold_and_refute_values(seed):
 
 def test_a_ring_of_halves_is_refuted_by_all_of_it():
     ring = [(v, v % 7 + 1) for v in range(1, 8)]
-    (row,) = odd.OddCycles(ring).violated([0.5] * 7)
+    (row,) = odd.OddCycles(ring).violated([0.5] * 7, bool)
     assert (sorted(row.literals), row.least) == (list(range(1, 8)), 4)
-    assert not list(odd.OddCycles(ring).violated([4 / 7] * 7))
+    assert not list(odd.OddCycles(ring).violated([4 / 7] * 7, bool))
 
 
 def edges(n, share, seed):

@@ -121,6 +121,10 @@ def _board(
             if time.thread_time() >= until:
                 raise Stopped
 
+        def extend(self, seconds: float) -> None:
+            nonlocal until
+            until += seconds
+
         def over(self) -> bool:
             return self.stopped or context.stopped() or bool(incumbent.halt[0])
 

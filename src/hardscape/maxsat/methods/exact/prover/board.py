@@ -71,6 +71,9 @@ class Board:
         """Whether nobody waits for more, as far as that is known without a look."""
         return self.stopped
 
+    def extend(self, seconds: float) -> None:
+        """Wait so much longer, where the end is near."""
+
     def tell(self, **message: Any) -> None:
         """Tell whoever waits."""
         say(**message)

@@ -34,7 +34,7 @@ _WHOLE = 1e-6
 #: How many times as long as so far the rest of the tree may take, told by the part that was done since the last
 #: better assignment, and how many times its turn it has at most to come to the end. Seconds that are tried
 #: where that does not tell yet, and the share of all processor time so far.
-_HOPE, _LONGER, _TRIED, _TRIED_AGAIN = 1.0, 2.0, 0.05, 0.05
+_HOPE, _LONGER, _TRIED, _TRIED_AGAIN = 1.0, 5.0, 0.05, 0.05
 #: All this where the first program leaves such a share of the cost; so many times more where it leaves less.
 _GAP, _MOST_WORTH = 0.1, 10.0
 
@@ -76,7 +76,7 @@ class Branching:
         self._prices, self._step = prices, math.gcd(*costs.soft.values())
         self._program = Program(prices.astype(float), literals, sizes, least)
         self._until = 0.0
-        self._program.ask(lambda: self._board.over() or time.thread_time() >= self._until)
+        self._program.ask(self._ended)
         zeros = np.zeros(costs.first, dtype=np.int8)
         self._left = [Branch(zeros, zeros + 1, 0, 0)]
         self._gains = np.zeros((2, costs.first))  # of values moved down and up, and how many
@@ -132,6 +132,10 @@ class Branching:
             self._left += found
         self._tell()
 
+    def _ended(self) -> bool:
+        """Whether the turn is over."""
+        return self._board.over() or time.thread_time() >= self._until
+
     def _most(self) -> int:
         """What an assignment costs at most, in parts of a unit, that is better than the best one."""
         assert self._board.cost is not None
@@ -183,7 +187,7 @@ class Branching:
         """
         if bound - before < _ENOUGH * (self._most() - bound):
             return False
-        found = list(self._cycles.violated(values.tolist()))
+        found = list(self._cycles.violated(values.tolist(), self._ended))
         if found:
             more = _arrays(found)
             self._program.add(*more)

@@ -10,7 +10,7 @@ Groetschel, L. Lovasz, A. Schrijver, Combinatorica 1, 169, 1981).
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from .relaxation import Row
 
@@ -28,8 +28,11 @@ class OddCycles:
                 self._beside.setdefault(a, []).append(b)
                 self._beside.setdefault(b, []).append(a)
 
-    def violated(self, values: Sequence[float]) -> Iterator[Row]:
-        """Rows that values of the variables violate, each found from a literal that no row before has."""
+    def violated(self, values: Sequence[float], ended: Callable[[], bool]) -> Iterator[Row]:
+        """Rows that values of the variables violate, each found from a literal that no row before has.
+
+        Whether that has ended is asked before each.
+        """
         value = {x: values[x - 1] if x > 0 else 1 - values[-x - 1] for x in self._beside}
         near = {
             a: [(max(0.0, value[a] + value[b] - 1), b) for b in others]
@@ -38,6 +41,8 @@ class OddCycles:
         }
         met: set[int] = set()
         for source in near:
+            if ended():
+                return
             if source in met:
                 continue
             cycle = _odd(source, near)

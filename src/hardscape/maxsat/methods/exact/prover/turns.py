@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Any
 
 from .board import Board, Settled
@@ -83,23 +84,25 @@ def improve(
     long = board.patience == math.inf and not costs.oracle.premise  # short ones ended before
     cores = Cores(costs, thorough=long and literals <= _SMALL)
     linear = Linear(costs, cores)
-    turn, share, branching = _FIRST, 1.0, None
+    turn, share = _FIRST, 1.0
     simplifies = not (board.check or costs.oracle.premise)
+
+    @cache
+    def branching() -> Branching | None:
+        return Branching.of(costs, cores.against) if simplifies and not alone else None
+
     if simplifies:
-        moment = max(_BEFORE, _BEFORE_EACH * literals)
-        cores.turn(time.thread_time() + moment)
-        branching = None if alone else Branching.of(costs, cores.against)
-        _branch(branching, moment)
+        cores.turn(time.thread_time() + max(_BEFORE, _BEFORE_EACH * literals))
         costs.restrict(breaking())
         costs.simplify()
     for part in _ALONE if literals <= _SMALL else ():
-        _branch(branching, part)
         cores.turn(time.thread_time() + part)
+        _branch(branching(), board, part)
     while True:
         before, cost = board.lower, board.cost
         cores.relax(_RELAXED * turn)
         cores.turn(time.thread_time() + turn)
-        _branch(branching, turn)
+        _branch(branching(), board, turn)
         # Without a wish the cores ask all that is left to ask.
         if not alone and costs.weight and board.lower - before < _PACE * board.gap:
             linear.turn(time.thread_time() + share * turn)
@@ -111,8 +114,9 @@ def improve(
         turn = min(_LONGEST, _GROWTH * turn)
 
 
-def _branch(branching: Branching | None, turn: float) -> None:
+def _branch(branching: Branching | None, board: Board, turn: float) -> None:
     """Give branches as much processor time as they are worth."""
     seconds = 0.0 if branching is None else branching.seconds(turn)
     if branching is not None and seconds > 0:
+        board.extend(seconds)
         branching.turn(time.thread_time() + seconds)
