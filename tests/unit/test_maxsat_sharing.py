@@ -87,11 +87,18 @@ def limited(lower, proved, left, turns=10):
 
 
 def test_where_the_bounds_will_not_meet_the_search_has_nearly_all():
-    assert limited(lower=10, proved=1.0, left=60.0)[-1] == 0.95  # 99 s more
-    assert limited(lower=500, proved=1.0, left=60.0)[-1] == 0.5  # 1 s more
+    assert limited(lower=10, proved=1.0, left=20.0)[-1] == 0.95  # 99 s more
+    assert limited(lower=500, proved=1.0, left=20.0)[-1] == 0.5  # 1 s more
     assert limited(lower=10, proved=1.0, left=math.inf)[-1] == 0.5
-    assert limited(lower=0, proved=0.1, left=60.0)[-1] == 0.5  # it has hardly begun
-    assert limited(lower=0, proved=9.0, left=60.0)[-1] == 0.95
+    assert limited(lower=0, proved=0.1, left=20.0)[-1] == 0.5  # it has hardly begun
+    assert limited(lower=0, proved=9.0, left=20.0)[-1] == 0.95
+
+
+def test_where_limits_are_long_that_is_not_said_of_a_proof_that_had_little_of_it():
+    assert limited(lower=10, proved=9.0, left=60.0)[-1] == 0.5
+    assert limited(lower=10, proved=11.0, left=60.0)[-1] == 0.95
+    assert limited(lower=10, proved=69.0, left=300.0)[-1] == 0.5
+    assert limited(lower=10, proved=71.0, left=300.0)[-1] == 0.95
 
 
 def test_half_of_it_where_it_has_come_to_its_end():

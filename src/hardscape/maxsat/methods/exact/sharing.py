@@ -27,6 +27,9 @@ _CLOSED = 0.05
 #: Where the bounds will not meet before the limit the walker's share goes to so much, unless it has come to its
 #: end. A prover without any core has so many seconds before that is said of it.
 _HOPELESS, _UNTRIED = 0.95, 0.5
+#: Nor is it of one that has had less than such a share of what a limit has above so many seconds: bounds of
+#: long proofs come late, and then fast.
+_TRIED, _SHORT = 0.25, 20.0
 #: Until its first word, a bound or a better assignment, the walker has least where some clauses are hard: that
 #: one question is what all others wait for. Up to such a share of the time left, and so many seconds; and for
 #: such a share of these seconds more, since after a late word others follow.
@@ -67,6 +70,7 @@ class Sharing:
         self._best, self._lower, self._constant = best, 0, constant
         # Seconds of the prover until which the walker has least.
         left = ends - time.monotonic()
+        self._trial = 0.0 if math.isinf(left) else _TRIED * max(0.0, left - _SHORT)
         self._patient = min(_MOST_WORDLESS, _WORDLESS * left) if hard else 0.0
         self._said = self._waited = False
 
@@ -121,7 +125,9 @@ class Sharing:
 
         Most slow down, so this is to hope for much.
         """
-        if best is None or best.hard_violations or proved == 0 or math.isinf(self._ends):
+        if best is None or best.hard_violations or math.isinf(self._ends):
+            return True
+        if proved == 0 or proved < self._trial:
             return True
         if not lower:
             return proved < _UNTRIED
