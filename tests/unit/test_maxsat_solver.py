@@ -102,7 +102,7 @@ def test_a_prover_that_is_kept_answers_as_a_new_one(seed):
                     processes.add(process)
         assert process_of(solver) is None
     assert len(processes) == 2
-    assert proven > 12
+    assert proven > 6  # the others are settled by the search
     assert all(process.returncode is not None for process in processes)
 
 
