@@ -289,7 +289,7 @@ def test_an_executor_walks(limit):
 
 
 def test_a_result_says_what_searched():
-    formula = random_formula(50, 250, 3, hard=20)  # not settled by cores of propagation in a moment
+    formula = random_formula(60, 320, 3, hard=20)  # not settled by the search
     walked, proved = solve(formula, method="exact", seed=1, time_limit=30).ran
     assert "weighting" in walked
     assert "elimination" in proved or "exact" in proved
