@@ -14,6 +14,7 @@ where a part's mean is better by more than 1% and by more than two errors.
 
 from __future__ import annotations
 
+import argparse
 import json
 import math
 import os
@@ -92,7 +93,12 @@ def run(file: Path, part: str, limit: float, seed: int, least: int, limits: Sequ
 
 def main() -> None:
     """Print one run as a line of JSON."""
-    file, part, limit, seed, least, *limits = sys.argv[1:]
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    for name in ("file", "part", "limit", "seed", "least"):
+        parser.add_argument(name)
+    parser.add_argument("limits", nargs="*")
+    told = parser.parse_args()
+    file, part, limit, seed, least, limits = (getattr(told, name) for name in vars(told))
     from hardscape.maxsat.methods.exact import exact, sharing
 
     alone = (
