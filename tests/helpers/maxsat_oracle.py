@@ -29,6 +29,16 @@ def optimum(num_variables, clauses, weights, hard=()) -> int | None:
     )
 
 
+def costs_of_all(formula) -> dict[tuple[int, ...], int]:
+    """What each assignment costs that satisfies the hard clauses of a formula as the prover takes it."""
+    parts = list(zip(formula["clauses"], formula["weights"], formula["hard"], strict=True))
+    return {
+        bits: sum(w for c, w, h in parts if not h and not holds(c, bits))
+        for bits in product((0, 1), repeat=formula["variables"])
+        if all(holds(c, bits) for c, _, h in parts if h)
+    }
+
+
 _WORD = 2**64 - 1
 _GOLDEN = 0x9E3779B97F4A7C15
 

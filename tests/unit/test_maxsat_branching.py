@@ -18,46 +18,11 @@ from hardscape.maxsat.methods.exact.prover import branching as branches
 from hardscape.maxsat.methods.exact.prover import costs as arithmetic
 from hardscape.maxsat.methods.exact.prover import cycles as odd
 from hardscape.maxsat.methods.exact.prover import turns
+from helpers.maxsat_oracle import costs_of_all
+from helpers.maxsat_proofs import Silent, priced
 
-
-class Silent(boards.Board):
-    """Keeps what it would say."""
-
-    def __init__(self):
-        super().__init__()
-        self.said = []
-
-    def tell(self, **message):
-        self.said.append(message)
-
-
-def priced(seed):
-    """A formula of up to 8 variables with soft clauses of one literal and of more."""
-    rng = np.random.default_rng(seed)
-    n, most = int(rng.integers(3, 9)), int(rng.choice([1, 5, 1000, 2**44]))
-    clauses, hard = [], []
-    for _ in range(int(rng.integers(3, 20))):
-        size = min(int(rng.choice([1, 2, 2, 3, 3, 4])), n)
-        signs = rng.choice([-1, 1], size, p=[0.3, 0.7])
-        clauses.append((signs * (rng.choice(n, size, replace=False) + 1)).tolist())
-        hard.append(int(size > 1 and rng.random() < 0.8))
-    for v in range(1, n + 1):
-        if rng.random() < 0.8:
-            clauses.append([int(v * rng.choice([-1, -1, -1, 1]))])
-            hard.append(0)
-    weights = rng.integers(1, most, len(clauses), endpoint=True).tolist()
-    return {"variables": n, "clauses": clauses, "weights": weights, "hard": hard}
-
-
-def costs_of_all(formula):
-    """What each assignment costs that satisfies the hard clauses."""
-    found = {}
-    parts = list(zip(formula["clauses"], formula["weights"], formula["hard"], strict=True))
-    for bits in itertools.product([0, 1], repeat=formula["variables"]):
-        missed = [(w, h) for c, w, h in parts if not any(bits[abs(x) - 1] == (x > 0) for x in c)]
-        if not any(h for _, h in missed):
-            found[bits] = sum(w for w, _ in missed)
-    return found
+#: Of formulas: what few branches settle, and prices that sums in parts of a unit have room for.
+FEW = {"variables": 8, "clauses": 19, "weight": 2**44}
 
 
 def branched(formula, board, seconds=60.0, step=math.inf):
@@ -74,7 +39,7 @@ def branched(formula, board, seconds=60.0, step=math.inf):
 
 @pytest.mark.parametrize("seed", range(150))
 def test_optima_are_those_of_brute_force(seed):
-    formula, board = priced(seed), Silent()
+    formula, board = priced(seed, **FEW), Silent()
     every = costs_of_all(formula)
     with pytest.raises(boards.Settled):
         branched(formula, board)
@@ -90,7 +55,7 @@ def test_optima_are_those_of_brute_force(seed):
 
 @pytest.mark.parametrize("seed", range(20))
 def test_branches_go_on_where_turns_are_short(seed):
-    formula, whole, parts = priced(seed), Silent(), Silent()
+    formula, whole, parts = priced(seed, **FEW), Silent(), Silent()
     with pytest.raises(boards.Settled):
         branched(formula, whole)
     with pytest.raises(boards.Settled):
@@ -101,7 +66,7 @@ def test_branches_go_on_where_turns_are_short(seed):
 @pytest.mark.parametrize("seed", range(60))
 def test_no_multipliers_say_more_than_a_box_holds(seed):
     rng = np.random.default_rng(seed)
-    formula, board = priced(seed), Silent()
+    formula, board = priced(seed, **FEW), Silent()
     every = costs_of_all(formula)
     costs = arithmetic.Costs.of(formula, board)
     branching = branches.Branching.of(costs, {})
@@ -131,7 +96,7 @@ def test_no_multipliers_say_more_than_a_box_holds(seed):
 
 @pytest.mark.parametrize("seed", range(40))
 def test_what_is_fixed_no_better_assignment_lacks(seed):
-    formula, board = priced(seed), Silent()
+    formula, board = priced(seed, **FEW), Silent()
     every = costs_of_all(formula)
     costs = arithmetic.Costs.of(formula, board)
     branching = branches.Branching.of(costs, {})
@@ -173,7 +138,7 @@ def test_a_solver_that_is_wrong_costs_time_alone(monkeypatch):
 
     monkeypatch.setattr(branches, "Program", Liar)
     for seed in range(30):
-        formula, board = priced(seed), Silent()
+        formula, board = priced(seed, **FEW), Silent()
         with pytest.raises(boards.Settled):
             branched(formula, board)
         assert board.cost == min(costs_of_all(formula).values(), default=None)

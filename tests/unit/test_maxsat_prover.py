@@ -38,6 +38,7 @@ from hardscape.maxsat.methods.exact.prover import oracle as oracles
 from hardscape.maxsat.methods.exact.prover import session as sessions
 from hardscape.maxsat.methods.exact.prover import trim as trimming
 from hardscape.maxsat.methods.exact.prover import turns as prover
+from helpers.maxsat_oracle import costs_of_all
 
 FOREVER = float("inf")
 
@@ -61,17 +62,6 @@ def random_formula(seed):
         weights.append(int(rng.integers(1, most + 1)))
         hard.append(int(rng.random() < 0.3))
     return {"variables": n, "clauses": clauses, "weights": weights, "hard": hard}
-
-
-def costs_of_all(formula):
-    """What each assignment costs that satisfies the hard clauses."""
-    costs = {}
-    parts = list(zip(formula["clauses"], formula["weights"], formula["hard"], strict=True))
-    for bits in itertools.product((0, 1), repeat=formula["variables"]):
-        violated = [(w, h) for c, w, h in parts if not any(bits[abs(x) - 1] == (x > 0) for x in c)]
-        if not any(h for _, h in violated):
-            costs[bits] = sum(w for w, _ in violated)
-    return costs
 
 
 @pytest.fixture

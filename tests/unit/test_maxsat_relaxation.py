@@ -18,50 +18,8 @@ from hardscape.maxsat.methods.exact.prover import costs as arithmetic
 from hardscape.maxsat.methods.exact.prover import oracle as oracles
 from hardscape.maxsat.methods.exact.prover import relaxation
 from hardscape.maxsat.methods.exact.prover import turns as prover
-
-
-class Silent(boards.Board):
-    """Keeps what it would say."""
-
-    def __init__(self, **how):
-        super().__init__(**how)
-        self.said = []
-
-    def tell(self, **message):
-        self.said.append(message)
-
-
-def priced(seed, most=None):
-    """A formula of up to 9 variables, most of which have a price, with pairs that exclude one another."""
-    rng = np.random.default_rng(seed)
-    n = int(rng.integers(3, 10))
-    most = most or int(rng.choice([1, 5, 1000, 2**60]))
-    clauses, hard = [], []
-    for _ in range(int(rng.integers(3, 25))):
-        size = min(int(rng.choice([1, 2, 2, 2, 3, 3, 4])), n)
-        signs = rng.choice([-1, 1], size, p=[0.3, 0.7])
-        clauses.append((signs * (rng.choice(n, size, replace=False) + 1)).tolist())
-        hard.append(int(size > 1 and rng.random() < 0.8))
-    for v in range(1, n + 1):
-        if rng.random() < 0.8:
-            clauses.append([int(v * rng.choice([-1, -1, -1, 1]))])
-            hard.append(0)
-    weights = rng.integers(1, most, len(clauses), endpoint=True).tolist()
-    return {"variables": n, "clauses": clauses, "weights": weights, "hard": hard}
-
-
-def holds(clause, bits):
-    return any(bits[abs(x) - 1] == (x > 0) for x in clause)
-
-
-def costs_of_all(formula):
-    """What each assignment costs that satisfies the hard clauses."""
-    found = {}
-    parts = list(zip(formula["clauses"], formula["weights"], formula["hard"], strict=True))
-    for bits in itertools.product((0, 1), repeat=formula["variables"]):
-        if all(holds(c, bits) for c, _, h in parts if h):
-            found[bits] = sum(w for c, w, h in parts if not h and not holds(c, bits))
-    return found
+from helpers.maxsat_oracle import costs_of_all, holds
+from helpers.maxsat_proofs import Silent, priced
 
 
 def extended(costs, bits):
@@ -210,12 +168,12 @@ def test_where_little_has_a_price_no_program_comes_first():
     rng = np.random.default_rng(2)
     clauses = [(rng.choice(900, 6, replace=False) + 1).tolist() for _ in range(4000)]
     seconds = []
-    for priced in (10, 300, 900):
+    for prices in (10, 300, 900):
         formula = {
             "variables": 900,
-            "clauses": [[-v] for v in range(1, priced + 1)] + clauses,
-            "weights": [1] * (priced + 4000),
-            "hard": [0] * priced + [1] * 4000,
+            "clauses": [[-v] for v in range(1, prices + 1)] + clauses,
+            "weights": [1] * (prices + 4000),
+            "hard": [0] * prices + [1] * 4000,
         }
         seconds.append(relaxation.first_seconds(arithmetic.Costs.of(formula, Silent())))
     assert seconds[:2] == [np.inf, 0.0]
