@@ -59,10 +59,8 @@ class Branching:
         self._costs, self._board = costs, costs.board
         self._root: int | None = None  # bound of the whole
         self._done = 0.0  # the part of the tree
-        self._spent, self._closed = (
-            0.0,
-            0.0,
-        )  # processor time since the last assignment, and the part done in it
+        # Processor time since the last assignment, and the part done in it.
+        self._spent, self._closed = 0.0, 0.0
         self._met, self._began = costs.board.cost, time.thread_time()
         literals, sizes, least = _arrays(rows)
         self._rows = Rows(literals, sizes, least, costs.first)
