@@ -18,8 +18,8 @@ from hardscape.gauge.stored.instance import Instance
 
 INSTANCES = [
     Instance((32, 32, 32, 32), 3, single=True),
-    Instance((32, 32, 32, 32), 3, single=False, paged=True),
-    Instance((16, 16, 16, 32), 3, single=False, directions=3),
+    Instance((32, 32, 32, 32), 3, single=False, paged=True, ten_links=True),
+    Instance((16, 16, 16, 32), 3, single=False, directions=3, ten_links=True, ten=True),
     Instance((4, 6, 8, 10), 2, single=True, abelian=True),
     Instance((4, 4, 4, 4), 2, single=False, weight=2.5),
     Instance((8, 8, 8, 8), 4, single=False),
@@ -113,7 +113,7 @@ def test_kernels_of_windows_in_rows_compile(
 
 @pytest.mark.parametrize("single", [True, False])
 def test_kernels_that_keep_links_compile(single: bool) -> None:
-    instance = Instance((16, 16, 16, 16), 3, single)
+    instance = Instance((16, 16, 16, 16), 3, single, rounded=not single)
     size = instance.matrix_bytes
     schedule = Schedule.of(instance.box, size, single, 4, 1, 132, 2**25, shared=228 * 1024)
     assert schedule.kept

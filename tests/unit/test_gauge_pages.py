@@ -23,6 +23,7 @@ PAGE = 4096
     [
         Instance((4, 4, 4, 8), 3, False),
         Instance((4, 4, 4, 8), 3, True),
+        Instance((4, 4, 4, 8), 3, False, ten_links=True),
         Instance((8, 4, 4, 6), 3, False, window=Window(halo=1, first=-1, before=6, after=6)),
         Instance((4, 8, 4, 4), 2, True),
         Instance((4, 4, 4, 4), 2, False),
@@ -31,7 +32,7 @@ PAGE = 4096
 )
 def test_a_page_is_wanted_by_the_side_that_moves_its_first_site(instance: Instance) -> None:
     x, y, z, t = instance.box
-    row = len(instance.shape) * instance.chunks  # chunks of a site
+    row = len(instance.shape) * instance.link_chunks  # chunks of a site
     wanted = wanted_sides(instance)
     assert len(wanted) == -(-(-(-x * y * z * t // 32) * 32 * row * 16) // PAGE)
     seen: dict[int, int] = {}
@@ -67,7 +68,8 @@ using namespace hardscape::gauge;
 extern "C" __global__ void probe(const Chunk* paged, Chunk* plain) {
   for (int site = threadIdx.x; site < kVolume; site += blockDim.x) {
     for (int mu = 0; mu < kDimensions; ++mu) {
-      store(const_cast<Chunk*>(link_of(plain, mu, site)), load_link(paged, mu, site));
+      const auto to = const_cast<Chunk*>(link_of(plain, mu, site));
+      store<kLinkChunks>(to, load_link(paged, mu, site));
     }
   }
 }
@@ -75,25 +77,27 @@ extern "C" __global__ void probe(const Chunk* paged, Chunk* plain) {
 
 
 @pytest.mark.parametrize(
-    ("shape", "nc", "single"),
+    ("shape", "nc", "single", "ten"),
     [
-        ((4, 4, 4, 8), 3, False),
-        ((4, 4, 4, 8), 3, True),
-        ((8, 4, 8), 3, True),
+        ((4, 4, 4, 8), 3, False, False),
+        ((4, 4, 4, 8), 3, False, True),
+        ((4, 4, 4, 8), 3, True, False),
+        ((8, 4, 8), 3, True, False),
     ],
 )
 def test_paged_links_are_found_where_they_were_put(
-    shape: tuple[int, ...], nc: int, single: bool
+    shape: tuple[int, ...], nc: int, single: bool, ten: bool
 ) -> None:
     volume, many = math.prod(shape), len(shape)
-    plain = Instance(shape, nc, single, directions=many)
+    plain = Instance(shape, nc, single, directions=many, ten_links=ten)
     paged = replace(plain, paged=True)
     links = GaugeField.random(shape, nc, seed=7).links
     pages = len(wanted_sides(paged))
     table = (1 + np.random.default_rng(3).permutation(pages + 3)[:pages]).astype(np.uint32)
     stored = np.zeros((pages + 4) * PAGE, dtype=np.uint8)
     stored[: table.nbytes] = table.view(np.uint8)
-    expected = np.zeros(-(-volume // 32) * 32 * many * plain.chunks * 16, dtype=np.uint8)
+    size = -(-volume // 32) * 32 * many * plain.link_chunks * 16
+    expected = np.zeros(size, dtype=np.uint8)
     for instance, to in ((paged, stored), (plain, expected)):
         kernel = instance.kernel("start", "gauge_put", kMatrices=many)
         grid = -(-many * volume // THREADS)

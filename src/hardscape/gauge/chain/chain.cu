@@ -32,10 +32,6 @@ __device__ Element staple_below(const Chunk* links, const Site& at, int mu, int 
   return multiply(adjoint(under), link(links, y, nu));
 }
 
-__device__ void store_link(Chunk* links, int mu, int site, const Element& u) {
-  store(const_cast<Chunk*>(link_of(links, mu, site)), u);
-}
-
 // Puts a link into the windows left and right of one of `Slices` timeslices, in slice `t` there.
 template <int Slices>
 __device__ void store_in_rows(Chunk* left, Chunk* right, const Site& at, int color, int mu, int t,
@@ -88,7 +84,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     rotate_rows(u, i, j, r);
   });
   unitarize(u);
-  store(const_cast<Chunk*>(link_of(links, mu, color * kHalf + place)), u);
+  store_link(links, mu, color * kHalf + place, u);
   if constexpr (kBefore > 0) {
     if (at.t == kHalo) {
       store_link(before, mu, number_in_slice<kBefore>(at, color, kBefore - 1), u);

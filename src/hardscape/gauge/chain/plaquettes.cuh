@@ -26,7 +26,7 @@ __device__ inline Site moved(Site at, int mu, int step) {
 }
 
 __device__ inline Element link(const Chunk* links, const Site& at, int mu) {
-  return load(link_of(links, mu, at.number(at.color())));
+  return load_link(links, mu, at.number(at.color()));
 }
 
 __device__ inline bool outer(int slice) { return kEnds && (slice == 0 || slice + 1 == kSlices); }

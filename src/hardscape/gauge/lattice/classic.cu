@@ -15,8 +15,8 @@ extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
   Element ahead[4], back[4];
 #pragma unroll
   for (int mu = 0; mu < 4; ++mu) {
-    ahead[mu] = load(link_of(links, mu, here));
-    back[mu] = load(link_of(links, mu, behind[mu]));
+    ahead[mu] = load_link(links, mu, here);
+    back[mu] = load_link(links, mu, behind[mu]);
   }
   LinearLocal<kColors, Real> local;
 #pragma unroll
@@ -28,7 +28,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
   update_subgroups(local, g, omega, Real(0));
 #pragma unroll
   for (int mu = 0; mu < 4; ++mu) {
-    store(const_cast<Chunk*>(link_of(links, mu, here)), group_product(g, ahead[mu]));
-    store(const_cast<Chunk*>(link_of(links, mu, behind[mu])), group_product_adjoint(back[mu], g));
+    store_link(links, mu, here, group_product(g, ahead[mu]));
+    store_link(links, mu, behind[mu], group_product_adjoint(back[mu], g));
   }
 }

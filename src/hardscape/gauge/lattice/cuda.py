@@ -33,6 +33,8 @@ _WAITING = 10**8
 #: Timeslices between the colours, which the second-level cache must hold or it does not pay to page links:
 #: 64^3 x 32 in single precision runs at 4.5e9 for 5.1e9 so (H100).
 _UNDER_WAY = 3
+#: Whether transformations are stored in ten numbers as links are.
+_TEN = False
 #: Masks of timeslices that are kept on a GPU.
 _MASKS = 64
 #: Blocks that share a timeslice when it is measured.
@@ -159,8 +161,14 @@ class CudaLattices(Lattices):
         if window.rows.halo:
             self.schedule = self._beside_rows(options.dimensions)
         told = sides(device) if self.schedule.sides > 1 else None
-        slices = _UNDER_WAY * math.prod(self.instance.box[:3]) * self.instance.matrix_bytes
-        paged = told is not None and slices * (options.dimensions + copies) <= device.cache
+        if self.group.nc == 3 and not single:
+            # Blocks that keep links read them often, and take their rows; the numbers are the same.
+            ten = not self.schedule.kept
+            self.instance = replace(self.instance, rounded=not ten, ten_links=ten, ten=_TEN)
+        under_way = _UNDER_WAY * math.prod(self.instance.box[:3])
+        paged = told is not None and (
+            under_way * self.instance.site_bytes(options.dimensions, copies) <= device.cache
+        )
         self.instance = replace(self.instance, paged=paged)
         self._storage = Storage(device, self.instance)
         self.links = (
@@ -422,7 +430,7 @@ class CudaLattices(Lattices):
         if method not in self._sweeping:
             schedule = self.schedule
             kernel = self._device.load(self.instance.sweep_kernel(method, schedule))
-            shared = schedule.staged * self.instance.matrix_bytes * schedule.threads
+            shared = 16 * self.instance.link_chunks * schedule.staged * schedule.threads
             resident = kernel.blocks_per_multiprocessor(schedule.threads, shared)
             many = resident * self._device.multiprocessors // self._sharing
             self._sweeping[method] = kernel, shared, many

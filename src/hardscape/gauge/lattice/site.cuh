@@ -4,8 +4,9 @@
 // Sites are numbered colour by colour: even ones first, within a colour in the order t, z, y, x. Of
 // a matrix only the rows that determine it are stored, in chunks of 16 bytes, 32 sites together, so
 // that the threads of a warp read and write whole lines at addresses a constant apart:
-// links[site / 32][mu][chunk][site % 32] and g[copy][site / 32][chunk][site % 32]. Where links are
-// paged, each 4 kB of them lie where a table says that stands before them: see sides/pages.py.
+// links[site / 32][mu][chunk][site % 32] and g[copy][site / 32][chunk][site % 32]. Of SU(3) in
+// double precision ten numbers may be stored: see group/ten_numbers.hpp. Where links are paged,
+// each 4 kB of them lie where a table says that stands before them: see sides/pages.py.
 //
 // Lattices of two and three dimensions have extents of 1 in z, or y and z; of five, z counts w too:
 // kW blocks of kZ / kW. Mu is the number of a direction among the lattice's own, the last one t.
@@ -16,6 +17,7 @@
 // larger lattice, where the first site has the parity kParity.
 #pragma once
 
+#include "gauge/group/ten_numbers.hpp"
 #include "gauge/lattice/local.hpp"
 
 namespace hardscape::gauge {
@@ -37,7 +39,10 @@ constexpr int kHalf = kX * kY * kZ * kT / 2;
 constexpr int kVolume = 2 * kHalf;
 constexpr int kRows = kRowsKept<kColors>;
 constexpr int kLanes = 16 / sizeof(Real);
-constexpr int kChunks = (2 * kRows * kColors + kLanes - 1) / kLanes;
+constexpr int kRowChunks = (2 * kRows * kColors + kLanes - 1) / kLanes;
+constexpr int kTenChunks = 10 / kLanes;
+constexpr int kChunks = kTen ? kTenChunks : kRowChunks;           // of a transformation
+constexpr int kLinkChunks = kTenLinks ? kTenChunks : kRowChunks;  // of a link
 // Chunks of a transformation.
 constexpr long long kCopy = (kVolume + 31LL) / 32 * 32 * kChunks;
 constexpr int kOwn = kT - 2 * kHalo;                  // timeslices that move here
@@ -46,7 +51,8 @@ constexpr int kDeep = kDimensions == 5 ? kInner : 1;  // extent of a row in z
 constexpr int kRim = kRowHalo * kDeep;                // in z, at each side of what moves
 constexpr int kOwnZ = kZ - 2 * kRim;
 // Chunks of links are numbered in 32 bits where those suffice.
-using Index = Choice<(kDimensions * kCopy < (1LL << 31)), unsigned, unsigned long long>::type;
+constexpr long long kAllLinks = (kVolume + 31LL) / 32 * 32 * kLinkChunks * kDimensions;
+using Index = Choice<(kAllLinks < (1LL << 31)), unsigned, unsigned long long>::type;
 
 struct alignas(16) Chunk {
   Real value[kLanes];
@@ -143,59 +149,70 @@ __device__ inline int number_in_whole(const Site& at, int origin) {
 // Of paged links, chunks of a page; rows of 32 chunks that 32 sites have, and how many of them are
 // never in two pages.
 constexpr int kPage = 256;
-constexpr int kLinkRows = kDimensions * kChunks;
+constexpr int kLinkRows = kDimensions * kLinkChunks;
 constexpr int kUnit = kLinkRows % 8 == 0 ? 8 : kLinkRows % 4 == 0 ? 4 : kLinkRows % 2 == 0 ? 2 : 1;
 
-// A matrix of the rows that read(0), read(1), ... bring, 16 bytes each.
-template <class Read>
+// A matrix of what read(0), read(1), ... bring, 16 bytes each: its rows or ten numbers.
+template <int Chunks, class Read>
 __device__ inline Element assembled(Read&& read) {
-  Real value[kChunks * kLanes];
+  Real value[Chunks * kLanes];
 #pragma unroll
-  for (int c = 0; c < kChunks; ++c) {
+  for (int c = 0; c < Chunks; ++c) {
     const Chunk chunk = read(c);
 #pragma unroll
     for (int l = 0; l < kLanes; ++l) value[c * kLanes + l] = chunk.value[l];
   }
   Element a;
+  if constexpr (Chunks < kRowChunks) {
+    from_ten(value, a);
+  } else {
 #pragma unroll
-  for (int i = 0; i < kRows; ++i) {
+    for (int i = 0; i < kRows; ++i) {
 #pragma unroll
-    for (int j = 0; j < kColors; ++j) {
-      a.re[i][j] = value[2 * (i * kColors + j)];
-      a.im[i][j] = value[2 * (i * kColors + j) + 1];
+      for (int j = 0; j < kColors; ++j) {
+        a.re[i][j] = value[2 * (i * kColors + j)];
+        a.im[i][j] = value[2 * (i * kColors + j) + 1];
+      }
     }
   }
   Group<kColors>::complete(a);
   return a;
 }
 
-// A site's first chunk of `matrices` each; the others follow 32 chunks apart.
-template <int Matrices>
+// A site's first one of so many chunks; the others follow 32 chunks apart.
+template <int Chunks>
 __device__ inline Index chunk_of(unsigned site) {
-  constexpr Index kWide = Matrices * kChunks;
+  constexpr Index kWide = Chunks;
   return kWide * site - (kWide - 1) * (site & 31);
 }
 
+template <int Chunks = kChunks>
 __device__ inline Element load(const Chunk* from) {
-  return assembled([&](int c) { return from[32 * c]; });
+  return assembled<Chunks>([&](int c) { return from[32 * c]; });
 }
 
-__device__ inline Element load(const Chunk* g, int site) { return load(g + chunk_of<1>(site)); }
+__device__ inline Element load(const Chunk* g, int site) {
+  return load(g + chunk_of<kChunks>(site));
+}
 
-// Writes the chunks of the rows that are stored to to(0), to(1), ...
-template <class To>
+// Writes what is stored to to(0), to(1), ...
+template <int Chunks, class To>
 __device__ inline void store_to(To&& to, const Element& a) {
-  Real value[kChunks * kLanes]{};
+  Real value[Chunks * kLanes]{};
+  if constexpr (Chunks < kRowChunks) {
+    to_ten(a, value);
+  } else {
 #pragma unroll
-  for (int i = 0; i < kRows; ++i) {
+    for (int i = 0; i < kRows; ++i) {
 #pragma unroll
-    for (int j = 0; j < kColors; ++j) {
-      value[2 * (i * kColors + j)] = a.re[i][j];
-      value[2 * (i * kColors + j) + 1] = a.im[i][j];
+      for (int j = 0; j < kColors; ++j) {
+        value[2 * (i * kColors + j)] = a.re[i][j];
+        value[2 * (i * kColors + j) + 1] = a.im[i][j];
+      }
     }
   }
 #pragma unroll
-  for (int c = 0; c < kChunks; ++c) {
+  for (int c = 0; c < Chunks; ++c) {
     Chunk chunk;
 #pragma unroll
     for (int l = 0; l < kLanes; ++l) chunk.value[l] = value[c * kLanes + l];
@@ -203,23 +220,24 @@ __device__ inline void store_to(To&& to, const Element& a) {
   }
 }
 
+template <int Chunks = kChunks>
 __device__ inline void store(Chunk* to, const Element& a) {
-  store_to([&](int c) { return to + 32 * c; }, a);
+  store_to<Chunks>([&](int c) { return to + 32 * c; }, a);
 }
 
 __device__ inline void store(Chunk* g, int site, const Element& a) {
-  store(g + chunk_of<1>(site), a);
+  store(g + chunk_of<kChunks>(site), a);
 }
 
 // The first chunk of a link, where links are not paged; the others follow 32 chunks apart.
 __device__ inline const Chunk* link_of(const Chunk* links, int mu, int site) {
-  return links + chunk_of<kDimensions>(site) + 32 * kChunks * mu;
+  return links + chunk_of<kLinkRows>(site) + 32 * kLinkChunks * mu;
 }
 
 // Chunk `c` of a link.
 __device__ inline const Chunk* chunk_of_link(const Chunk* links, int mu, unsigned site, int c) {
-  const int row = mu * kChunks + c;
-  if constexpr (!kPaged) return links + chunk_of<kDimensions>(site) + 32 * row;
+  const int row = mu * kLinkChunks + c;
+  if constexpr (!kPaged) return links + chunk_of<kLinkRows>(site) + 32 * row;
   constexpr unsigned kUnits = kPage / 32 / kUnit;  // of a page
   const unsigned unit = site / 32 * (kLinkRows / kUnit) + row / kUnit;
   const Index page = __ldg(reinterpret_cast<const unsigned*>(links) + unit / kUnits);
@@ -227,7 +245,12 @@ __device__ inline const Chunk* chunk_of_link(const Chunk* links, int mu, unsigne
 }
 
 __device__ inline Element load_link(const Chunk* links, int mu, int site) {
-  return assembled([&](int c) { return *chunk_of_link(links, mu, site, c); });
+  return assembled<kLinkChunks>([&](int c) { return *chunk_of_link(links, mu, site, c); });
+}
+
+__device__ inline void store_link(Chunk* links, int mu, int site, const Element& u) {
+  store_to<kLinkChunks>(
+      [&](int c) { return const_cast<Chunk*>(chunk_of_link(links, mu, site, c)); }, u);
 }
 
 __device__ inline Chunk* copy_of(Chunk* g, int copy) { return g + copy * kCopy; }

@@ -189,7 +189,7 @@ struct KeptLinks {
       const int here = color * kHalf + task.at.natural() / 2;
       for (int mu = 0; mu < kDirections; ++mu) {
         const Chunk* from = link_of(links, mu, here);
-        for (int c = 0; c < kChunks; ++c) place_of_link(color, mu)[c * kThreads] = from[32 * c];
+        for (int c = 0; c < kLinkChunks; ++c) place_of_link(color, mu)[c * kThreads] = from[32 * c];
       }
     }
     __syncthreads();
@@ -205,7 +205,7 @@ struct KeptLinks {
     template <int Mu>
     __device__ Element ahead(int) const {
       const Chunk* from = all.place_of_link(task.color, Mu);
-      return assembled([&](int c) { return from[c * kThreads]; });
+      return assembled<kLinkChunks>([&](int c) { return from[c * kThreads]; });
     }
 
     template <int Mu>
@@ -217,7 +217,7 @@ struct KeptLinks {
         from = all.place_of_link(1 - task.color, Mu) + threads_of<Mu>(there);
         apart = kThreads;
       }
-      return assembled([&](int c) { return from[c * apart]; });
+      return assembled<kLinkChunks>([&](int c) { return from[c * apart]; });
     }
 
    private:
@@ -241,7 +241,7 @@ struct KeptLinks {
 
  private:
   __device__ Chunk* place_of_link(int color, int mu) const {
-    return mine + (color * kDirections + mu) * kChunks * kThreads;
+    return mine + (color * kDirections + mu) * kLinkChunks * kThreads;
   }
 };
 
@@ -284,7 +284,8 @@ struct StagedLinks {
   template <int Mu, int Place>
   __device__ Element link(int site) const {
     if constexpr (Place < kStaged) {
-      return assembled([&](int c) { return mine[(Place * kChunks + c) * kThreads]; });
+      return assembled<kLinkChunks>(
+          [&](int c) { return mine[(Place * kLinkChunks + c) * kThreads]; });
     } else {
       return load_link(links, Mu, site);
     }
@@ -305,10 +306,10 @@ struct StagedLinks {
   __device__ void fetch_link(int site, unsigned long long policy) const {
     if constexpr (Place < kStaged) {
 #pragma unroll
-      for (int c = 0; c < kChunks; ++c) {
+      for (int c = 0; c < kLinkChunks; ++c) {
         const Chunk* from = chunk_of_link(links, Mu, site, c);
         const unsigned to = static_cast<unsigned>(
-            __cvta_generic_to_shared(mine + (Place * kChunks + c) * kThreads));
+            __cvta_generic_to_shared(mine + (Place * kLinkChunks + c) * kThreads));
         asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(to),
                      "l"(from), "l"(policy)
                      : "memory");

@@ -10,6 +10,13 @@ struct alignas(16) Complex {
   double re, im;
 };
 
+// A link as ten numbers tell it, where links are to be so but are stored in rows.
+template <int N, class T>
+__device__ Matrix<N, T> rounded(Matrix<N, T> a) {
+  if constexpr (kRounded) round_to_ten(a);
+  return a;
+}
+
 // from[t][z][y][x][matrix][row][column], timeslices `first` on; `to` has kMatrices a site.
 extern "C" __global__ void __launch_bounds__(kThreads)
     gauge_put(Chunk* __restrict__ to, const Complex* __restrict__ from, int first, int slices) {
@@ -24,14 +31,11 @@ extern "C" __global__ void __launch_bounds__(kThreads)
       a.im[j][k] = Real(matrix[j * kColors + k].im);
     }
   }
-  const int number = at.number(at.color()), matrix_of_site = i % kMatrices;
-  if constexpr (kPaged && kMatrices == kDimensions) {
-    const auto place = [&](int c) {
-      return const_cast<Chunk*>(chunk_of_link(to, matrix_of_site, number, c));
-    };
-    store_to(place, a);
+  const int number = at.number(at.color());
+  if constexpr (kMatrices == kDimensions) {
+    store_link(to, i % kMatrices, number, rounded(a));
   } else {
-    store(to + chunk_of<kMatrices>(number) + 32 * kChunks * matrix_of_site, a);
+    store(to, number, a);
   }
 }
 
@@ -41,8 +45,9 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   const int i = blockIdx.x * kThreads + threadIdx.x;
   if (i >= 2 * kPlane * kMatrices * slices) return;
   const Site at = Site::numbered(i / kMatrices + first * 2 * kPlane);
+  const int number = at.number(at.color());
   const Element stored =
-      load(from + chunk_of<kMatrices>(at.number(at.color())) + 32 * kChunks * (i % kMatrices));
+      kMatrices == kDimensions ? load_link(from, i % kMatrices, number) : load(from, number);
   Matrix<kColors, double> a;
   for (int j = 0; j < kRows; ++j) {
     for (int k = 0; k < kColors; ++k) {

@@ -35,7 +35,7 @@ def wanted_sides(instance: Instance) -> NDArray[np.uint8]:
     """The side that reads each page of links most: each moves half of every timeslice, in z."""
     x, y, z, t = instance.box
     rows = (
-        len(instance.shape) * instance.chunks
+        len(instance.shape) * instance.link_chunks
     )  # of 16 bytes for each of 32 sites that lie together
     blocks = -(-x * y * z * t // _TOGETHER)
     pages = -(-blocks * rows * _TOGETHER * 16 // _PAGE)

@@ -12,6 +12,8 @@ from hardscape.gauge.lattice.schedule import WHOLE, Schedule, Window
 
 #: Threads of a block, but for sweeps.
 THREADS = 128
+#: Pieces of 16 bytes of ten numbers in double precision.
+_TEN = 5
 #: One thread a site of the lattice.
 ONE_EACH = Schedule(threads=THREADS)
 
@@ -28,6 +30,11 @@ class Instance:
     weight: float = 1.0  # of the links in t
     window: Window = WHOLE
     paged: bool = False  # whether links lie in pages: see sides/pages.py
+    # Whether links are as ten numbers tell them, whether these are what is stored of them, and of g: see
+    # group/ten_numbers.hpp.
+    rounded: bool = False
+    ten_links: bool = False
+    ten: bool = False
 
     @property
     def box(self) -> tuple[int, int, int, int]:
@@ -61,14 +68,28 @@ class Instance:
         return self.nc if self.nc > 3 else self.nc - 1
 
     @property
-    def chunks(self) -> int:
-        """Pieces of 16 bytes of a stored matrix."""
+    def row_chunks(self) -> int:
+        """Pieces of 16 bytes of a matrix's rows."""
         return -(-2 * self.rows * self.nc * (4 if self.single else 8) // 16)
 
     @property
+    def chunks(self) -> int:
+        """Those of a stored transformation."""
+        return _TEN if self.ten else self.row_chunks
+
+    @property
+    def link_chunks(self) -> int:
+        """Those of a stored link."""
+        return _TEN if self.ten_links else self.row_chunks
+
+    @property
     def matrix_bytes(self) -> int:
-        """Of a stored matrix."""
-        return 16 * self.chunks
+        """Of a matrix's rows."""
+        return 16 * self.row_chunks
+
+    def site_bytes(self, links: int, copies: int) -> int:
+        """Of what is stored of a site."""
+        return 16 * (links * self.link_chunks + copies * self.chunks)
 
     def sweep_kernel(self, method: int, schedule: Schedule) -> Kernel:
         """Return the kernel of sweeps as data."""
@@ -118,6 +139,9 @@ class Instance:
             "kW": self.shape[3] if len(self.shape) == 5 else 1,
             "kT": t,
             "kPaged": self.paged,
+            "kRounded": self.rounded,
+            "kTenLinks": self.ten_links,
+            "kTen": self.ten,
             "kTimeWeight": self.weight,
             "kMatrices": 1,  # a site, of what is brought to the kernels' order
             "kHalo": self.window.halo,

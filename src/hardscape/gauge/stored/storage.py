@@ -41,8 +41,10 @@ class Storage:
 
     def empty(self, copies: int = 1, matrices: int = 1) -> Any:
         """Room for so many matrices a site."""
-        blocks, lanes = -(-self.volume // _TOGETHER), 4 if self.instance.single else 2
-        shape = copies, blocks, matrices, self.instance.chunks, _TOGETHER, lanes
+        instance = self.instance
+        blocks, lanes = -(-self.volume // _TOGETHER), 4 if instance.single else 2
+        chunks = instance.link_chunks if matrices > 1 else instance.chunks
+        shape = copies, blocks, matrices, chunks, _TOGETHER, lanes
         return self._cupy.zeros(shape, dtype=np.float32 if self.instance.single else np.float64)
 
     @staticmethod
