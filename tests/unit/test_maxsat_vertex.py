@@ -11,6 +11,7 @@ from hardscape.benchmarks.maxsat.formulas import upgrade
 from hardscape.maxsat import Formula, solve
 from hardscape.maxsat.methods.hitting.vertex import vertex_pays, whole_vertices
 from hardscape.maxsat.methods.weighting import local
+from hardscape.maxsat.methods.weighting.searches import Hitting
 
 pytest.importorskip("highspy", reason="highspy is not installed")
 
@@ -27,9 +28,39 @@ def least_cost(formula):
     return min(costs, default=None)
 
 
+def search_of(formula):
+    """A search by cores that has found nothing yet."""
+    return Hitting(formula, 0, 1, 0, None, None)
+
+
 def first_of(formula):
     """The least vertex, if it is whole."""
-    return next(whole_vertices(formula, lambda: math.inf), None)
+    return next(whole_vertices(formula, search_of(formula), lambda: math.inf), None)
+
+
+def clauses(rng, variables, count, most):
+    """Random clauses of up to so many literals."""
+    return [
+        [rng.choice((-1, 1)) * v for v in rng.sample(range(1, variables + 1), rng.randint(1, most))]
+        for _ in range(count)
+    ]
+
+
+def found_by_branching(formula):
+    """The costs that whole vertices and what lies near others have, one below another."""
+    search, costs = search_of(formula), [math.inf]
+
+    def known():
+        hard, cost = search.cost()
+        return math.inf if hard else cost
+
+    for found in whole_vertices(formula, search, known):
+        if found is not None:
+            search.adopt(found, np.zeros(1, dtype=np.uint8))
+        if known() < costs[-1]:
+            assert formula.evaluate(search.best())[:2] == search.cost()
+            costs.append(known())
+    return costs
 
 
 def bipartite(seed, left=5, right=5):
@@ -54,16 +85,9 @@ def test_a_whole_vertex_is_optimal(seed):
 @pytest.mark.parametrize("seed", range(60))
 def test_a_whole_vertex_of_any_formula_is_optimal(seed):
     rng = random.Random(seed)
-
-    def clauses(count, most):
-        return [
-            [rng.choice((-1, 1)) * v for v in rng.sample(range(1, 10), rng.randint(1, most))]
-            for _ in range(count)
-        ]
-
-    soft = clauses(12, 3)
+    soft, hard = clauses(rng, 9, 12, 3), clauses(rng, 9, 8, 3)
     formula = Formula.from_clauses(
-        soft, [rng.randint(1, 20) for _ in soft], hard=clauses(8, 3), num_variables=9
+        soft, [rng.randint(1, 20) for _ in soft], hard=hard, num_variables=9
     )
     found = first_of(formula)
     best = least_cost(formula)
@@ -74,10 +98,10 @@ def test_a_whole_vertex_of_any_formula_is_optimal(seed):
 
 
 def test_an_odd_cycle_has_no_whole_vertex():
-    formula = Formula.from_clauses([[-1], [-2], [-3]], hard=[[1, 2], [2, 3], [1, 3]])
+    cycle = [[1, 2], [2, 3], [3, 4], [4, 5], [1, 5]]
+    formula = Formula.from_clauses([[-v] for v in range(1, 6)], hard=cycle)
     assert first_of(formula) is None
-    found = [x for x in whole_vertices(formula, lambda: math.inf) if x is not None]
-    assert formula.evaluate(found[-1])[:2] == (0, 2)
+    assert found_by_branching(formula)[-1] == 3
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -86,14 +110,48 @@ def test_what_is_left_of_the_program_is_tried(seed):
     edges = [[a, b] for a, b in itertools.combinations(range(1, 9), 2) if rng.random() < 0.4]
     units = [[-v] for v in range(1, 9)]
     formula = Formula.from_clauses(units, [rng.randint(1, 9) for _ in units], hard=edges)
-    costs = [math.inf]
-    for found in whole_vertices(formula, lambda: costs[-1]):
-        if found is not None:
-            hard, cost, _ = formula.evaluate(found)
-            assert hard == 0
-            assert cost < costs[-1]
-            costs.append(cost)
-    assert costs[-1] == least_cost(formula)
+    assert found_by_branching(formula)[-1] == least_cost(formula)
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_the_least_cost_is_found_near_a_vertex_or_by_branching(seed):
+    rng = random.Random(seed)
+    scale = rng.choice((1, 3, 10**6, 10**12))
+    soft, hard = clauses(rng, 10, 14, 3), clauses(rng, 10, 12, rng.choice((2, 3)))
+    weights = [scale * rng.randint(1, 20) for _ in soft]
+    formula = Formula.from_clauses(soft, weights, hard=hard, num_variables=10)
+    best = least_cost(formula)
+    assert found_by_branching(formula)[-1] == (math.inf if best is None else best)
+
+
+def rows_of(formula):
+    """The linear program's rows."""
+    literals, sizes, least = (told.tolist() for told in search_of(formula).rows())
+    left = iter(literals)
+    return [(list(itertools.islice(left, size)), k) for size, k in zip(sizes, least, strict=True)]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_rows_hold_where_the_hard_clauses_do_and_say_all_that_these_say(seed):
+    rng = random.Random(seed)
+    soft, hard = clauses(rng, 7, 3, 3), clauses(rng, 7, 20, 2) + clauses(rng, 7, 3, 3)
+    formula = Formula.from_clauses(soft, hard=hard, num_variables=7)
+    several = [clause for clause in soft if len(clause) > 1]
+    rows = rows_of(formula)
+    for values in itertools.product((0, 1), repeat=7):
+        lost = [not any(values[abs(x) - 1] == (x > 0) for x in clause) for clause in several]
+        truth = [*values, *lost]  # what relaxes a clause holds where it is violated
+        kept = all(sum(truth[abs(x) - 1] == (x > 0) for x in row) >= k for row, k in rows)
+        assert kept == (formula.evaluate(np.array(values, dtype=np.uint8))[0] == 0)
+
+
+def test_pairs_that_exclude_one_another_are_a_clique():
+    pairs = [[-a, -b] for a, b in itertools.combinations(range(1, 6), 2)]
+    formula = Formula.from_clauses(
+        [[1]], hard=[*pairs, [-2, -1], [-1, -6], [5, 6]], num_variables=6
+    )
+    told = sorted((sorted(row), k) for row, k in rows_of(formula))
+    assert told == [([-6, -1], 1), ([-5, -4, -3, -2, -1], 4), ([5, 6], 1)]
 
 
 def test_whose_vertex_is_looked_for():
@@ -107,5 +165,5 @@ def test_a_search_goes_on_from_a_whole_vertex(monkeypatch):
     formula = Formula.from_clauses(soft, weights, hard=hard, num_variables=n)
     known = {"method": "weighting", "max_flips": 1200, "seed": 1, "threads": 1}
     assert solve(formula, **known).cost == 56
-    monkeypatch.setattr(local, "whole_vertices", lambda formula, known: iter(()))
+    monkeypatch.setattr(local, "whole_vertices", lambda *told: iter(()))
     assert solve(formula, **known).cost > 56

@@ -11,11 +11,13 @@
 #include <cstdint>
 #include <numeric>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "maxsat/instance.hpp"
 #include "maxsat/methods/hitting/cores.hpp"
 #include "maxsat/methods/hitting/propagation.hpp"
+#include "maxsat/methods/hitting/reduced.hpp"
 #include "maxsat/methods/hitting/surroundings.hpp"
 #include "maxsat/methods/weighting/best.hpp"
 #include "maxsat/methods/weighting/pool.hpp"
@@ -64,6 +66,23 @@ class Hitting {
   void adopt(const std::uint8_t* value, const volatile std::uint8_t*) {
     std::copy_n(value, instance_.num_variables, phase_.begin());
     offer(value, true);
+  }
+
+  // Of the linear program, made once.
+  const Rows& rows() {
+    if (rows_.size() == 0) rows_ = rows_of(instance_, hard_);
+    return rows_;
+  }
+
+  // Looks through what costs no more than `most` by a vertex of that program; whether all was
+  // tried that keeps what was held there. See `ReducedCosts`.
+  bool look(const Vertex& vertex, std::span<const double> weight, double most, double step,
+            double nothing) {
+    back(0);
+    return reduced_.look(vertex, weight, most, step, nothing, [&] {
+      accept(false);
+      return static_cast<double>(best_cost_.soft);
+    });
   }
 
   // Until the best assignment costs at most `target`, eight literals were assigned for each of so
@@ -169,7 +188,8 @@ class Hitting {
 
   // In literals assigned.
   std::uint64_t worked() const {
-    return propagation_.assigned() + looked_ + surroundings_.looked() + cores_.looked();
+    return propagation_.assigned() + looked_ + surroundings_.looked() + reduced_.looked() +
+           cores_.looked();
   }
 
   // Whether the next descent is near the last assignment. Hitting sets of few wishes have a start,
@@ -215,7 +235,11 @@ class Hitting {
                                                     : ~static_cast<unsigned __int128>(0);
     conflicts_ = 0;
     again_ = false;
-    if (!demand_all(stop)) return;
+    if (demand_all(stop)) accept(anyway);
+  }
+
+  // Takes the propagation's values, an assignment.
+  void accept(bool anyway) {
     found_.resize(relaxes_);
     for (std::uint32_t v = 0; v < relaxes_; ++v) found_[v] = propagation_.value(v);
     std::copy(found_.begin(), found_.end(), phase_.begin());
@@ -511,6 +535,8 @@ class Hitting {
   Wishes wishes_;
   Cores cores_;
   Surroundings surroundings_{instance_, propagation_, wishes_};
+  Rows rows_;
+  ReducedCosts reduced_{propagation_, rows_};
   std::vector<std::uint64_t> residue_;  // of wishes; what the lower bound has not counted
   std::vector<std::uint32_t> met_;      // in how many cores
   std::vector<std::uint32_t> order_, last_order_;

@@ -35,6 +35,8 @@ class Propagation {
   bool fails(std::uint32_t l) const { return value_[l >> 1] == (l & 1); }
   bool open(std::uint32_t l) const { return value_[l >> 1] == kOpen; }
   std::uint32_t level() const { return static_cast<std::uint32_t>(levels_.size()); }
+  // What holds, in the order in which it was assigned.
+  std::span<const std::uint32_t> trail() const { return trail_; }
   // Literals assigned so far, those taken back included.
   std::uint64_t assigned() const { return assigned_; }
   std::size_t literals() const { return literals_.size(); }

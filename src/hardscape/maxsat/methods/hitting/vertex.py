@@ -10,7 +10,8 @@ ten times as long to begin.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +22,14 @@ from hardscape.maxsat.methods.exact.prover.program import Program, installed
 #: Literals up to which the program takes milliseconds, pivots after which a solution of it is given up, at
 #: least and in literals, and those of all solutions.
 _LITERALS, _PIVOTS, _EACH, _ALL = 12_000, 200, 16, 2000
-#: Most solutions, and most before the first whole vertex: where many variables are held in vain, more are left.
+#: Most solutions, and most before a whole vertex or a better assignment near one: where many variables are held
+#: in vain, more are left.
 _SOLUTIONS, _FIRST = 40, 12
 #: The same is to be feared where the least vertex costs less than such a part of what is known.
 _NEAR = 0.5
+#: Options of the solver: devex pricing of the dual simplex method (steepest edges take a third more time), and
+#: no scaling, as all coefficients are 1.
+_FAST = {"simplex_dual_edge_weight_strategy": 1, "simplex_scale_strategy": 0}
 #: How far from a whole number a value may lie.
 _WHOLE = 1e-6
 
@@ -35,94 +40,150 @@ def vertex_pays(formula: Formula) -> bool:
     return small and installed()
 
 
+class Vertex(NamedTuple):
+    """What the program says: of the variables, of the rows, and what assignments cost at least."""
+
+    values: NDArray[np.float64]
+    reduced: NDArray[np.float64]
+    multipliers: NDArray[np.float64]
+    cost: float
+
+
+class Search(Protocol):
+    """What has the rows of the program, and looks for assignments by its vertices."""
+
+    def rows(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+        """The literals of all rows, and of each how many it has and how many of them hold."""
+
+    def look(self, vertex: Vertex, held: Sequence[int], most: float, costs: Costs) -> bool:
+        """Whether all was tried that costs no more, under literals held, 2 v or, negated, 2 v + 1."""
+
+
+class Costs(NamedTuple):
+    """What variables near to a half weigh, the steps in which costs go, and what is nothing beside them."""
+
+    weights: NDArray[np.float64]
+    step: float
+    nothing: float
+
+
+class _Held(NamedTuple):
+    """A variable, its value, and whether the other one is left to be tried."""
+
+    column: int
+    value: float
+    open: bool
+
+    @property
+    def other(self) -> _Held:
+        """Its other value."""
+        return _Held(self.column, 1 - self.value, open=False)
+
+
 def whole_vertices(
-    formula: Formula, known: Callable[[], float]
+    formula: Formula, search: Search, known: Callable[[], float]
 ) -> Iterator[NDArray[np.uint8] | None]:
     """Whole vertices that cost less than is `known`, as assignments; None after each solution that is none.
 
-    A variable near to a half is held whose price is high, first at the value that costs more: most often the
-    other one is then not to be tried.
+    The search looks around those that are not whole. Where that does not try all, a variable near to a half
+    is held whose price is high, first at the value that costs more: most often the other one is then not to
+    be tried.
     """
-    program = _Program(formula)
-    held: list[tuple[int, float]] = []  # variables, and the other value where that was not tried
+    program = _Program(formula, search.rows())
+    held: list[_Held] = []
     most = _FIRST
     solution = 0
     while solution < most and program.pivots < _ALL:
-        values, cost = program.solved()
-        if not solution and (values is None or cost < _NEAR * known() < math.inf):
+        vertex = program.solved()
+        if not solution and (vertex is None or vertex.cost < _NEAR * known() < math.inf):
             return
         solution += 1
         best = known()
-        if values is not None and cost <= best - 1 + _WHOLE * max(1.0, abs(cost)):
-            column = program.divided(values)
-            if column >= 0:
-                value = program.dearer(column, values)
-                held.append((column, 1 - value))
-                program.hold(column, value, value)
-                yield None
-                continue
-            most = _SOLUTIONS
-            yield values[: formula.num_variables].round().astype(np.uint8)
-        else:
+        if vertex is None or not program.may_be_less(vertex, best):
             yield None
-        while held and math.isnan(held[-1][1]):
-            program.hold(held.pop()[0], 0, 1)
+        elif (column := program.divided(vertex.values)) < 0:
+            most = _SOLUTIONS
+            yield vertex.values[: formula.num_variables].round().astype(np.uint8)
+        else:
+            literals = [2 * each.column + (each.value < 0.5) for each in held]
+            tried = search.look(vertex, literals, program.most(best), program.costs)
+            if tried or known() < best:
+                most = _SOLUTIONS
+            yield None
+            if not tried:
+                held.append(_Held(column, program.dearer(column, vertex.values), open=True))
+                program.hold(held[-1])
+                continue
+        while held and not held[-1].open:
+            program.release(held.pop())
         if not held:
             return
-        column, value = held.pop()
-        held.append((column, math.nan))
-        program.hold(column, value, value)
+        held.append(held.pop().other)
+        program.hold(held[-1])
 
 
 class _Program:
     """The linear program, of which some variables may be held."""
 
-    def __init__(self, formula: Formula) -> None:
+    def __init__(self, formula: Formula, rows: tuple[NDArray[np.int32], ...]) -> None:
         n, lengths = formula.num_variables, np.diff(formula.offsets)
         units = ~formula.hard & (lengths == 1)
         relaxed = ~formula.hard & (lengths > 1)
-        costs = np.zeros(n + int(relaxed.sum()))
+        prices = np.zeros(n + int(relaxed.sum()))
         wishes = formula.literals[formula.offsets[:-1][units]]
         weights = formula.weights[units].astype(float)
-        np.add.at(costs, np.abs(wishes) - 1, -np.sign(wishes) * weights)
-        costs[n:] = formula.weights[relaxed]
-        sizes, literals = lengths[~units], formula.literals[np.repeat(~units, lengths)]
-        ends = np.cumsum(sizes)[relaxed[~units]]
-        literals = np.insert(literals, ends, np.arange(n, len(costs)) + 1)
+        np.add.at(prices, np.abs(wishes) - 1, -np.sign(wishes) * weights)
+        prices[n:] = formula.weights[relaxed]
         self._constant = float(weights[wishes > 0].sum())
-        self._prices, ones = costs, np.ones(len(sizes), dtype=np.int64)
-        self._weights = abs(costs) + abs(costs).mean()
-        told = (literals, sizes + relaxed[~units], ones)
+        self._total = float(formula.weights[~formula.hard].sum())
+        self._prices = prices
         self._program: Program | None = None
         self.pivots = 0  # so far
-        if len(sizes):
+        unit = 1.0
+        if len(rows[1]):
             limit = max(_PIVOTS, len(formula.literals) // _EACH)
-            self._program = Program(costs, *told, simplex_iteration_limit=limit)
+            self._program = Program(prices, *rows, simplex_iteration_limit=limit, **_FAST)
+            unit = self._program.unit
+        step = float(np.gcd.reduce(formula.weights[~formula.hard]))
+        self.costs = Costs(abs(prices) + abs(prices).mean(), step, _WHOLE * unit)
 
-    def hold(self, column: int, least: float, most: float) -> None:
-        """Have a variable between other values."""
+    def hold(self, held: _Held) -> None:
+        """Hold a variable at its value."""
         if self._program is not None:
-            self._program.hold(column, least, most)
+            self._program.hold(held.column, held.value, held.value)
+
+    def release(self, held: _Held) -> None:
+        """Let a variable have either value."""
+        if self._program is not None:
+            self._program.hold(held.column, 0, 1)
+
+    def most(self, known: float) -> float:
+        """What a better assignment costs at most."""
+        return min(known - self.costs.step, self._total)
+
+    def may_be_less(self, vertex: Vertex, known: float) -> bool:
+        """Whether an assignment that is better than the one known may cost no less than a vertex."""
+        return vertex.cost <= self.most(known) + _WHOLE * max(1.0, abs(vertex.cost))
 
     def divided(self, values: NDArray[np.float64]) -> int:
         """The variable to be held next; -1 where all values are whole."""
         parts = abs(values - values.round())
         if (parts <= _WHOLE).all():
             return -1
-        return int((parts * self._weights).argmax())
+        return int((parts * self.costs.weights).argmax())
 
     def dearer(self, column: int, values: NDArray[np.float64]) -> float:
         """The value that costs more, or the nearer one where both cost as much."""
         price = self._prices[column]
         return float(price > 0) if price else float(values[column].round())
 
-    def solved(self) -> tuple[NDArray[np.float64] | None, float]:
-        """The least vertex and what it costs; None where there is none, or it is not found soon."""
+    def solved(self) -> Vertex | None:
+        """The least vertex; None where there is none, or it is not found soon."""
         if self._program is None:
-            return None, 0.0
+            return None
         optimal = self._program.run()
         self.pivots += self._program.pivots
         if not optimal:
-            return None, 0.0
-        values: NDArray[np.float64] = self._program.values
-        return values, float(self._prices @ values) + self._constant
+            return None
+        values, reduced, multipliers = self._program.solution
+        return Vertex(values, reduced, multipliers, float(self._prices @ values) + self._constant)

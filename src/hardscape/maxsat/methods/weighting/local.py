@@ -366,14 +366,14 @@ class Walker:
             return
 
         def known() -> float:
-            hard, cost = self._best or (_UNKNOWN, 0)
+            hard, cost = min(self._best or (_UNKNOWN, 0), hitting.cost())
             return math.inf if hard else float(cost)
 
-        for found in whole_vertices(self._work.formula, known):
+        for found in whole_vertices(self._work.formula, hitting, known):
             if found is not None:
                 hitting.adopt(found, self._stop)
-                self._own[hitting] = hitting.cost()
-                self._take(hitting)
+            self._own[hitting] = hitting.cost()
+            self._take(hitting)
             yield hitting, turn // 2
 
     def _whole(self, search: Search, turn: int) -> int:

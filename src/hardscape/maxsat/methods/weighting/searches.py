@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from hardscape import native
 from hardscape.maxsat.formula import Formula
+from hardscape.maxsat.methods.hitting.vertex import Costs, Vertex
 from hardscape.maxsat.methods.weighting.options import WeightingOptions
 from hardscape.maxsat.methods.weighting.walk import break_weights
 
@@ -144,6 +146,15 @@ class Hitting(_Unparametrized):
     def given_up(self) -> bool:
         """Whether nothing is left to try."""
         return self._search.given_up  # type: ignore[no-any-return]
+
+    def rows(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+        """Of the linear program: the literals of all, and of each how many it has and how many hold."""
+        return self._search.rows()  # type: ignore[no-any-return]
+
+    def look(self, vertex: Vertex, held: Sequence[int], most: float, costs: Costs) -> bool:
+        """Whether all was tried that costs no more by a vertex of it, under what was held."""
+        literals = np.array(held, dtype=np.uint32)
+        return self._search.look(*vertex, literals, most, *costs)  # type: ignore[no-any-return]
 
     @property
     def few(self) -> bool:

@@ -55,7 +55,7 @@ class PySearch {
 
   auto best() const { return to_array(search_ ? search_->best() : std::vector<std::uint8_t>()); }
 
-  const Search* search() const { return search_.get(); }
+  Search* search() const { return search_.get(); }
 
   // What all have in common.
   static auto bind(nb::module_& module, const char* name, const char* doc) {
@@ -92,8 +92,37 @@ WeightingOptions options_of(const nb::object& options) {
   return o;
 }
 
+using Numbers = Vector<double>;
 using PyWeighting = PySearch<AnyWeighting>;
 using PyHitting = PySearch<Hitting>;
+
+template <class T>
+std::span<const T> view(const Vector<T>& values) {
+  return {values.data(), values.size()};
+}
+
+// Literals of all rows, and of each row how many there are and how many hold.
+auto rows_told(const PyHitting& search) {
+  std::vector<std::int32_t> literals, sizes, least;
+  if (search.search()) {
+    const Rows& rows = search.search()->rows();
+    for (const std::uint32_t l : rows.literals) literals.push_back(Clauses::literal(l));
+    for (std::size_t r = 0; r < rows.size(); ++r)
+      sizes.push_back(static_cast<std::int32_t>(rows[r].size()));
+    least.assign(rows.least.begin(), rows.least.end());
+  }
+  return std::make_tuple(to_array(std::move(literals)), to_array(std::move(sizes)),
+                         to_array(std::move(least)));
+}
+
+bool look(const PyHitting& search, const Numbers& value, const Numbers& reduced,
+          const Numbers& multiplier, double least, const Vector<std::uint32_t>& held, double most,
+          const Numbers& weight, double step, double nothing) {
+  if (!search.search()) return false;
+  nb::gil_scoped_release release;
+  const Vertex vertex{view(value), view(reduced), view(multiplier), view(held), least};
+  return search.search()->look(vertex, view(weight), most, step, nothing);
+}
 
 // A search without options.
 template <class Search>
@@ -141,6 +170,16 @@ void bind_weighting(nb::module_& module) {
           "Restarts so far.");
   bind_plain<Covering>(module, "Covering", "Search for cheapest covers.");
   bind_plain<Hitting>(module, "Hitting", "Search by cores of unit propagation.")
+      .def("rows", &rows_told,
+           "The linear program's rows: literals of all, which variables that relax soft clauses\n"
+           "come after, and of each row how many there are and how many hold.")
+      .def("look", &look, nb::arg("values"), nb::arg("reduced"), nb::arg("multipliers"),
+           nb::arg("least"), nb::arg("held"), nb::arg("most"), nb::arg("weights"), nb::arg("step"),
+           nb::arg("nothing"),
+           "Look through what costs no more than `most` by a vertex of that program, which costs\n"
+           "`least`; whether all was tried under the literals held, which are 2 v or, negated,\n"
+           "2 v + 1. Variables near to a half are decided in the order of `weights`; costs are\n"
+           "multiples of `step`, and no greater than `nothing` where they are rounded zeros.")
       .def_prop_ro(
           "given_up",
           [](const PyHitting& self) { return !self.search() || self.search()->given_up(); },
