@@ -23,7 +23,15 @@ class HardscapeError(Exception):
 
 
 class InputError(HardscapeError, ValueError):
-    """An argument has a value, shape or type that the function cannot accept."""
+    """An argument has a value, shape or type that the function cannot accept.
+
+    Attributes
+    ----------
+    result
+        Of an ensemble of which files were left out, the table of the others; None of other calls.
+    """
+
+    result: Any = None
 
 
 class UnknownArgumentError(HardscapeError, TypeError):

@@ -180,7 +180,11 @@ def pieces(file: Any, most: int | None = None) -> bytes:
 
 
 def check_outputs(
-    outputs: Iterable[str | Path], inputs: Iterable[str | Path] = (), *, force: bool = False
+    outputs: Iterable[str | Path],
+    inputs: Iterable[str | Path] = (),
+    *,
+    force: bool = False,
+    folders: bool = False,
 ) -> None:
     """Check, before work begins, that files can be written after it.
 
@@ -192,6 +196,8 @@ def check_outputs(
         Files that are read, which no output may be.
     force : bool
         Whether files that are there may be replaced.
+    folders : bool
+        Whether folders that are missing will be made.
 
     Raises
     ------
@@ -204,14 +210,16 @@ def check_outputs(
         if str(place) == _STANDARD:
             continue
         target = Path(os.path.realpath(place))
-        reason = known.get(str(target), "") or _obstacle(target, force)
+        reason = known.get(str(target), "") or _obstacle(target, force, folders)
         if reason:
             raise InputError(f"{place} cannot be written: {reason}")
         known[str(target)] = "it is named twice"
 
 
-def _obstacle(target: Path, force: bool) -> str:
+def _obstacle(target: Path, force: bool, folders: bool) -> str:
     """Why a file could not be written; "" if it could."""
+    while folders and not target.parent.exists():
+        target = target.parent
     if not target.parent.is_dir():
         return f"there is no folder {str(target.parent)!r}"
     if target.exists() and not target.is_file():

@@ -127,6 +127,41 @@ def test_refusals(folder: Path, tmp_path: Path) -> None:
         gauge.fix_ensemble(damaged, device="cpu")
 
 
+def test_broken_files_among_many_are_left_out_and_told_of(folder: Path, tmp_path: Path) -> None:
+    for name in NAMES:
+        (tmp_path / name).write_bytes((folder / name).read_bytes())
+    data = bytearray((folder / "cfg.10").read_bytes())
+    data[-300] ^= 64
+    (tmp_path / "cfg.10").write_bytes(data)
+    (tmp_path / "cfg.1").write_bytes(data[:-5])
+    (tmp_path / "cfg.2").write_bytes(b"no links")
+
+    def run(**more: object) -> gauge.Ensemble:
+        with pytest.raises(FormatError) as told:
+            fixed(tmp_path, tmp_path / "new" / "folder", device="cpu", **more)
+        assert "cfg.1:" in str(told.value)
+        found = told.value.result
+        assert [Path(x).name for x in found.left_out] == ["cfg.1", "cfg.2", "cfg.10"]
+        assert [Path(x).name for x in found.files] == ["cfg.9", "cfg.100"]
+        return found
+
+    whole = fixed(folder, tmp_path / "whole", device="cpu")
+    one, two = run(), run(executor="processes:2")
+    three, again = run(checkpoint=tmp_path / "job"), run(checkpoint=tmp_path / "job")
+    for found in (one, two, three, again):
+        assert found["functional"].tolist() == whole["functional"][[0, 2]].tolist()
+        assert found.left_out == one.left_out
+        assert found.to_dict()["left_out"] == dict(one.left_out)
+    names = sorted(x.name for x in (tmp_path / "new" / "folder").iterdir())
+    assert names == ["cfg.100.landau.lime", "cfg.9.landau.lime"]
+    with pytest.raises(ChecksumError) as refused:
+        gauge.observables([tmp_path / "cfg.9", tmp_path / "cfg.10"])
+    assert len(refused.value.result) == 1
+    with pytest.raises(ChecksumError) as refused:
+        gauge.observables(tmp_path / "cfg.10")
+    assert refused.value.result is None
+
+
 def test_tables(folder: Path, tmp_path: Path) -> None:
     found = fixed(folder, tmp_path, device="cpu")
     for suffix in (".csv", ".json", ".h5"):

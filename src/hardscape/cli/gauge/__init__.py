@@ -353,7 +353,7 @@ def _generate_many(
         raise InputError("--domains is for one configuration; without --chain it is accepted")
     files = [Path(x) for x in numbered(output, count)]
     force = file.force or resumed(run.checkpoint)
-    check_outputs(files, force=force)
+    check_outputs(files, force=force, folders=True)
     replace(told, force=force).check()
     ensemble.check(files, force)
     name = named(files[0], file.to, None)

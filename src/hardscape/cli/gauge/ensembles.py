@@ -100,10 +100,10 @@ def deliver_ensemble(
     output: PlotOptions,
     draw: Callable[[Ensemble], object] = Ensemble.plot,
 ) -> None:
-    """Compute and report; of a call that was cut short, or did not converge, what there is."""
+    """Compute and report; of a call that was cut short, failed or left out files, what there is."""
     try:
         found = compute()
-    except (Interrupted, NotConverged) as stop:
+    except (InputError, Interrupted, NotConverged) as stop:
         if isinstance(stop.result, Ensemble):
             _report(command, stop.result, options, output, draw)
         raise
@@ -129,6 +129,9 @@ def _report(
 
 def _facts(found: Ensemble) -> Iterator[tuple[str, str]]:
     yield "configurations", f"{len(found)} of {found.files_total}"
+    if found.left_out:
+        few = ", ".join(Path(name).name for name in [*found.left_out][:5])
+        yield "left out", few + (", ..." if len(found.left_out) > 5 else "")
     for name, seen in found.averages.items():
         tau = "" if seen.tau_int is None else f", tau = {seen.tau_int:.2g}"
         known = math.isfinite(seen.value)

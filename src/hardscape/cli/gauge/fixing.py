@@ -220,7 +220,7 @@ def _fix_many(
     # Who goes on finds what was written before.
     force = output.force or resumed(run.checkpoint, run.shards)
     written = () if output.output is None else outputs(output.output, list(map(str, files)))
-    check_outputs(map(Path, written), files, force=force)
+    check_outputs(map(Path, written), files, force=force, folders=True)
     replace(output, output=None, force=force).check(files)
     ensemble.check(files, force)
     given = vars(gauge) | vars(method)

@@ -10,7 +10,7 @@ from pathlib import Path
 from string import Formatter
 from typing import Any, Literal
 
-from hardscape.errors import ChecksumError, InputError
+from hardscape.errors import ChecksumError, InputError, OutputError
 from hardscape.files import plain_name
 from hardscape.gauge import formats
 from hardscape.gauge.field import GaugeField
@@ -47,7 +47,7 @@ class Reader:
         field, report = formats.inspect(path, **given)
         wrong = "; ".join(report.contradictions())
         if wrong and not ignored:
-            raise ChecksumError(path, None, f"{wrong}; ignore_checksum reads it all the same")
+            raise ChecksumError(path, None, f"{wrong}; ignore_checksum=True (--ignore-checksum) reads it all the same")
         return field, report
 
 
@@ -131,6 +131,14 @@ def outputs(pattern: str | Path, files: Sequence[str]) -> tuple[str, ...]:
             )
         seen[place] = path
     return tuple(made)
+
+
+def make_folder(output: str | Path) -> None:
+    """Make the folder of an output where there is none."""
+    try:
+        Path(output).parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{output} cannot be written: {error.strerror or error}") from None
 
 
 def _filled(pattern: str, values: dict[str, str]) -> str:

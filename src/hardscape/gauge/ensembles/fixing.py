@@ -17,7 +17,7 @@ from hardscape.engine.lanes import on_its_threads
 from hardscape.errors import InputError, NotConverged
 from hardscape.gauge import formats
 from hardscape.gauge.ensembles.averages import ErrorMethod
-from hardscape.gauge.ensembles.files import outputs
+from hardscape.gauge.ensembles.files import make_folder, outputs
 from hardscape.gauge.ensembles.result import Ensemble
 from hardscape.gauge.ensembles.run import Plan, run_task
 from hardscape.gauge.ensembles.work import Configuration, Task
@@ -37,6 +37,7 @@ class FixTask(Task):
 
     name: ClassVar[str] = "fix"
     revision: ClassVar[int] = 2
+    goes_on: ClassVar[bool] = True
 
     options: FixOptions
     copies: int
@@ -54,6 +55,7 @@ class FixTask(Task):
             return None
         if self.outputs and (found.converged or not self.strict):
             place = self.outputs[configuration.number]
+            make_folder(place)
             formats.write(found.fixed(), place, format=self._format(place, configuration.format))
         return {
             "functional": found.functional,
@@ -123,7 +125,7 @@ def fix_ensemble(
     gauge : {"landau", "coulomb", "mag"}
     output : str or Path, optional
         Files to write, with ``{stem}``, ``{name}`` or ``{number}`` of the one that is read:
-        ``"out/{stem}.landau.lime"``. Files that are there are replaced. A configuration that did not
+        ``"out/{stem}.landau.lime"``. Files that are there are replaced, folders that are not there are made. A configuration that did not
         converge is not written, unless ``arguments={"strict": False}``.
     to : str, optional
         Format of these, where the suffix does not tell; by default that of the file that is read.
@@ -150,7 +152,7 @@ def fix_ensemble(
     InputError
         If an argument is out of range, or two files would have one output.
     FormatError, ChecksumError
-        If a file cannot be read; those that are done are in the checkpoint.
+        If a file cannot be read; it is left out, and told of when all others are done. ``result`` is their table.
     NotConverged
         At the end, if a configuration did not converge and `arguments` do not say ``strict=False``; its
         ``result`` is the whole table.

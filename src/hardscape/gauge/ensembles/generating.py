@@ -17,7 +17,7 @@ from hardscape.errors import BudgetError, InputError, Interrupted
 from hardscape.gauge import formats
 from hardscape.gauge.boundary import Boundary
 from hardscape.gauge.ensembles.averages import ErrorMethod, checked_errors
-from hardscape.gauge.ensembles.files import outputs
+from hardscape.gauge.ensembles.files import make_folder, outputs
 from hardscape.gauge.ensembles.result import Ensemble
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.generate import Sweeps, WilsonChain, first_field
@@ -36,6 +36,7 @@ class Keeper:
 
     def __call__(self, position: int, field: GaugeField) -> None:
         """Write configuration number `position`."""
+        make_folder(self.files[position])
         formats.write(field, self.files[position], format=self.format, **self.written)
 
 

@@ -29,6 +29,7 @@ class ObservablesTask(Task):
 
     name: ClassVar[str] = "observables"
     revision: ClassVar[int] = 1
+    goes_on: ClassVar[bool] = True
 
     loops: tuple[int, int] | None
     lines: tuple[int, int] | None
@@ -134,7 +135,7 @@ def observables(
         If an argument is out of range, or loops, lines or the flow are asked of a field with a boundary in
         time.
     FormatError, ChecksumError
-        If a file cannot be read; those that are done are in the checkpoint.
+        If a file cannot be read; it is left out, and told of when all others are done. ``result`` is their table.
     Interrupted
         On Ctrl-C or SIGTERM; its ``result`` is the table so far, or None.
 

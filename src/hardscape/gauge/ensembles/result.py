@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,8 @@ class Ensemble(Plain):
         Columns by name, arrays with one entry a row.
     files_total : int
         Configurations that were asked for.
+    left_out : mapping
+        What is wrong with each file that has no row, by its name.
     error_method : {"jackknife", "gamma"}
         How errors of averages are estimated.
     bin_size : int
@@ -70,6 +72,7 @@ class Ensemble(Plain):
     device: str
     stopped: str
     seconds: float
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.files)
@@ -101,7 +104,8 @@ class Ensemble(Plain):
         }
         names = "method files outputs files_total error_method bin_size seed device stopped seconds"
         columns = {name: _plain(column) for name, column in self.values.items()}
-        return {**self.listed(names), "averages": told, "values": columns}
+        left = {"left_out": dict(self.left_out)}
+        return {**self.listed(names), **left, "averages": told, "values": columns}
 
     def _table(self) -> dict[str, list[Any]]:
         written = {"output": list(self.outputs)} if self.outputs else {}

@@ -11,11 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.engine import Cpu, Outcome, Partial, RunArguments, RunOptions, solve
-from hardscape.errors import BudgetError, DeviceError, InputError, Interrupted
+from hardscape.errors import (
+    BudgetError,
+    ChecksumError,
+    DeviceError,
+    FormatError,
+    InputError,
+    Interrupted,
+)
 from hardscape.gauge.ensembles.averages import ErrorMethod, checked_errors
 from hardscape.gauge.ensembles.files import Configurations, Reader, gathered
 from hardscape.gauge.ensembles.result import Ensemble
-from hardscape.gauge.ensembles.work import NUMBER, EnsembleWork, Task
+from hardscape.gauge.ensembles.work import LEFT_OUT, NUMBER, EnsembleWork, Task
 
 R = TypeVar("R")
 
@@ -100,6 +107,9 @@ def run_task(
 ) -> Ensemble:
     """Do a task with every file; an `Interrupted` has the rows so far.
 
+    Files that a task leaves out are told of when all others are done, by the error of the first of them, whose
+    ``result`` is the table of the others.
+
     Parameters
     ----------
     plan : Plan
@@ -119,7 +129,10 @@ def run_task(
     outcome: Outcome[Partial] = solve(work, options)
     rows = dict(outcome.answer or {})
     numbers: NDArray[np.int64] = rows.pop(NUMBER, np.empty(0, dtype=np.int64))
+    left, kinds, reasons = (rows.pop(name, np.empty(0)).tolist() for name in LEFT_OUT)
     if not len(numbers):
+        if left and not outcome.signum:
+            raise _refusal(plan.files[left[0]], kinds[0], reasons[0])
         if outcome.signum:
             raise Interrupted(outcome.signum)
         raise BudgetError("the time limit came before the first configuration; allow more")
@@ -129,6 +142,7 @@ def run_task(
         outputs=tuple(plan.outputs[i] for i in numbers) if plan.outputs else (),
         values=rows,
         files_total=len(plan.files),
+        left_out={plan.files[i]: reason for i, reason in zip(left, reasons, strict=True)},
         error_method=plan.error_method,
         bin_size=plan.bin_size,
         seed=options.seed,
@@ -138,4 +152,21 @@ def run_task(
     )
     if outcome.signum:
         raise Interrupted(outcome.signum, found)
+    if left:
+        refused = _refusal(
+            plan.files[left[0]], kinds[0], f"{reasons[0]}; {_others(len(left), len(found))}"
+        )
+        refused.result = found
+        raise refused
     return found
+
+
+def _refusal(path: str, kind: str, reason: str) -> InputError:
+    """The error of a file that was left out."""
+    known = {"FormatError": FormatError, "ChecksumError": ChecksumError}
+    return known[kind](path, None, reason) if kind in known else InputError(f"{path}: {reason}")
+
+
+def _others(left: int, done: int) -> str:
+    more = f"with {left - 1} more it is left out" if left > 1 else "it is left out"
+    return f"{more}, {done} are done"

@@ -17,12 +17,14 @@ import numpy as np
 
 from hardscape.engine import Context, Partial, Shard, ShardResult, Work, split
 from hardscape.engine.lanes import at_most
-from hardscape.errors import FormatError
+from hardscape.errors import FormatError, InputError, OutputError
 from hardscape.gauge.ensembles.files import Reader
 from hardscape.gauge.field import GaugeField
 
 #: The column that says which file a row is of.
 NUMBER = "number"
+#: Beside the rows: the files that have none, the class of the error of each, and what is wrong with it.
+LEFT_OUT = ("left_out", "left_out_kind", "left_out_reason")
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,8 @@ class Task(ABC):
 
     name: ClassVar[str]
     revision: ClassVar[int]
+    #: Whether a configuration that is refused is left out, and told of when all others are done.
+    goes_on: ClassVar[bool] = False
 
     @abstractmethod
     def measure(self, configuration: Configuration, context: Context) -> Mapping[str, Any] | None:
@@ -65,7 +69,7 @@ class Task(ABC):
 
 @dataclass(frozen=True, eq=False)
 class EnsembleWork(Work[Partial]):
-    """Rows of all configurations: the partial has arrays of shape (rows, ...), and ``number``."""
+    """Rows of all configurations: the partial has arrays of shape (rows, ...), ``number``, and `LEFT_OUT`."""
 
     files: tuple[str, ...]  # absolute: workers may be elsewhere
     reader: Reader
@@ -74,7 +78,7 @@ class EnsembleWork(Work[Partial]):
     threads: int = 1  # of a configuration; the answer does not depend on it
 
     name: ClassVar[str] = "gauge.ensemble"
-    revision: ClassVar[int] = 1
+    revision: ClassVar[int] = 2
     unit: ClassVar[str] = "configurations"
 
     @classmethod
@@ -112,29 +116,45 @@ class EnsembleWork(Work[Partial]):
             return self._rows(shard, context)
 
     def _rows(self, shard: Shard, context: Context) -> ShardResult:
-        rows: Partial = {NUMBER: np.empty(0, dtype=np.int64)}
+        rows: Partial = {}
         for number in range(shard.start, shard.stop):
             if context.stopped():
                 return ShardResult(rows, complete=False)
-            field, report = self.reader.read(self.files[number])
-            drawn = np.random.SeedSequence([self.seed, number]).generate_state(1, np.uint64)
-            one = Configuration(
-                number,
-                Path(self.files[number]).name,
-                field,
-                report.format if report else "",
-                int(drawn[0]),
-                self.threads,
-            )
-            found = self.task.measure(one, context)
-            if found is None:
+            try:
+                row = self._row(number, context)
+            except InputError as error:
+                if isinstance(error, OutputError) or not self.task.goes_on:
+                    raise
+                row = _left_out(number, error)
+            if row is None:
                 return ShardResult(rows, complete=False)
-            values = {name: np.asarray(value)[None] for name, value in found.items()}
-            rows = self.merge(rows, {NUMBER: np.array([number]), **values})
+            rows = self.merge(rows, row)
         return ShardResult(rows)
+
+    def _row(self, number: int, context: Context) -> Partial | None:
+        field, report = self.reader.read(self.files[number])
+        drawn = np.random.SeedSequence([self.seed, number]).generate_state(1, np.uint64)
+        one = Configuration(
+            number,
+            Path(self.files[number]).name,
+            field,
+            report.format if report else "",
+            int(drawn[0]),
+            self.threads,
+        )
+        found = self.task.measure(one, context)
+        if found is None:
+            return None
+        values = {name: np.asarray(value)[None] for name, value in found.items()}
+        return {NUMBER: np.array([number]), **values}
 
     def merge(self, left: Partial, right: Partial) -> Partial:
         """The rows of both."""
-        if not len(left[NUMBER]) or not len(right[NUMBER]):
-            return left if len(left[NUMBER]) else right
-        return {name: np.concatenate([left[name], right[name]]) for name in left}
+        both = {name: [x[name] for x in (left, right) if name in x] for name in left | right}
+        return {name: np.concatenate(parts) for name, parts in both.items()}
+
+
+def _left_out(number: int, error: InputError) -> Partial:
+    reason = error.reason if isinstance(error, FormatError) else str(error)
+    told = (np.int64(number), type(error).__name__, reason)
+    return {name: np.array([x]) for name, x in zip(LEFT_OUT, told, strict=True)}
