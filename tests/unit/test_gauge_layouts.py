@@ -135,6 +135,40 @@ def test_an_array_that_could_be_two_things() -> None:
         GaugeField(CUBE.links, layout="mu t z y x a b")
 
 
+ELONGATED = generate((4, 4, 4, 6), 5.8, sweeps=20, seed=4, device="cpu")
+
+
+@pytest.mark.parametrize(
+    "layout",
+    ["mu x y z t a b", "x y z t mu a b", "t x y z mu[txyz] a b", "t x y z mu a b", "a b mu x y z t"],
+)
+def test_arrays_of_other_packages(layout: str, tmp_path: Path) -> None:
+    names = [word[:2] if "[" in word else word for word in layout.split()]
+    sizes = dict(zip("xyzt", ELONGATED.shape, strict=True)) | {"mu": 4, "a": 3, "b": 3}
+    shape = [sizes[name] for name in names]
+    array = np.frombuffer(raw(ELONGATED, layout, "<c16")).view(np.complex128).reshape(shape)
+    np.save(tmp_path / "u.npy", array)
+    field, report = formats.inspect(tmp_path / "u.npy")
+    assert field == ELONGATED
+    assert layout in report.notes[0]
+    with pytest.raises(InputError) as refused:
+        GaugeField(array)
+    if names[-3:] == ["mu", "a", "b"]:
+        assert repr(layout) in str(refused.value)
+        assert repr(OURS) in str(refused.value)
+    assert GaugeField(array, layout=layout) == ELONGATED
+
+
+def test_disordered_and_smooth_arrays_are_not_taken_for_others() -> None:
+    for seed in range(20):
+        for shape in ((3, 2, 3, 2), (2, 5, 2, 3)):
+            hot = GaugeField.random(shape, 2, seed=seed)
+            assert GaugeField(hot.links) == hot
+    unit = GaugeField.identity((6, 6, 6, 6))
+    assert GaugeField(unit.links) == unit
+    assert GaugeField(ELONGATED.links) == ELONGATED
+
+
 class _Lattice:
     """What is used of a lattice of GPT: sites in one axis, x fastest."""
 

@@ -125,7 +125,11 @@ def _refuse_others(array: Any, layout: str | None) -> None:
     if not fits:
         hint = f"; {other!r} would fit: GaugeField.from_pyquda takes it" if other else ""
         raise InputError(f"links have shape {array.shape}; {ours} is needed, Nc = 2 to 8{hint}")
-    if other is None or layout is not None:
+    if layout is not None:
+        return
+    if array.ndim == 7 and array.size:
+        _refuse_better(array, other)
+    if other is None:
         return
     views = [array, layouts.laid_out(array, other)]
     winner, highest, second = layouts.best(views)
@@ -141,3 +145,13 @@ def _refuse_others(array: Any, layout: str | None) -> None:
         f"links of shape {array.shape} are {order!r} or {other!r} (as PyQUDA has them), and {told}; "
         f"say which by layout={order!r} or GaugeField.from_pyquda"
     )
+
+
+def _refuse_better(array: Any, other: str | None) -> None:
+    """Refuse an array whose plaquette stands out in an order of axes that is neither ours nor the other one."""
+    better = layouts.better_layout(array, layouts.OURS)
+    if better not in (None, other):
+        raise InputError(
+            f"links of shape {array.shape} are {layouts.OURS!r} or {better!r}, and the plaquette speaks for the "
+            f"second; say which by layout={better!r} or layout={layouts.OURS!r}"
+        )

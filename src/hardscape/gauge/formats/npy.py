@@ -1,7 +1,7 @@
 """One array of NumPy: links of shape (T, Z, Y, X, 4, Nc, Nc), or as PyQUDA has them, the direction first.
 
-Of either memory order and byte order, complex64 or complex128. Where the shape fits two layouts the plaquette
-tells which one it is; `layout` says it.
+Of either memory order and byte order, complex64 or complex128. Where the shape fits several layouts the plaquette
+tells which one it is: qcd_ml's arrays, which are mu x y z t a b, are read so too; `layout` says it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,10 @@ def read(source: Source, *, layout: str | None = None) -> Content:
     if layout is None:
         pyquda = layouts.pyquda_layout(array.shape)
         ours = layouts.fits_ours(array.shape)
-        layout = _chosen(source, array, pyquda) if pyquda and ours else pyquda or layouts.OURS
+        assumed = layouts.OURS if ours else pyquda
+        layout = layouts.better_layout(array, assumed) if array.ndim == 7 else None
+        if layout is None:
+            layout = _chosen(source, array, pyquda) if pyquda and ours else assumed or layouts.OURS
         usual = (layouts.OURS, layouts.ours(array.ndim - 3))
         notes = () if layout in usual else (f"taken for links in the order {layout!r}",)
     try:
