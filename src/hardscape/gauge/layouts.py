@@ -49,7 +49,7 @@ _OF_ARRAYS = tuple(
 )
 #: Sites that are looked at: at first, and of those layouts that are left.
 _FEW, _SOME, _MANY = 64, 256, 1024
-#: Sites of the last look, which is to tell fields from one another that are smooth in any order.
+#: Sites of a close look.
 _MOST = 4096
 #: By how much a plaquette must stand out for links to be taken as being in order; what is left of it in
 #: the wrong one is at most a third, and noise of `_MANY` sites 0.01.
@@ -314,18 +314,17 @@ def _corners(links: Any, sites: int) -> Iterator[tuple[NDArray[Any], NDArray[Any
         yield here[:, mu] @ ahead[mu][:, nu], here[:, nu] @ ahead[nu][:, mu]
 
 
-def in_order(links: Any) -> bool:
+def in_order(links: Any, sites: int, deviations: float) -> bool:
     """Whether in each plane plaquettes stand out from those of ways of different sites, as in no other order.
 
-    By five standard deviations. Where it is not so they may be in order all the same: they are disordered, or
-    in a gauge in which all links are alike.
+    By so many standard deviations. Where it is not so they may be in order all the same: if they are disordered.
     """
     with np.errstate(all="ignore"):  # of numbers that are none it is not so
-        for up, over in _corners(links, _SOME):
+        for up, over in _corners(links, sites):
             paired = np.einsum("nij,nij->n", up, over.conj()).real
             other = np.einsum("nij,nij->n", up, np.roll(over, 1, axis=0).conj()).real
-            ahead = (paired - other) / links.shape[-1]
-            if not ahead.mean() > 5 * ahead.std() / math.sqrt(len(ahead)):
+            ahead = paired - other
+            if not ahead.mean() > deviations * ahead.std() / math.sqrt(len(ahead)):
                 return False
     return True
 
@@ -382,29 +381,22 @@ def best(links: Sequence[Any]) -> tuple[int, float, float]:
 
 
 def better_layout(array: Any, assumed: str | None) -> str | None:
-    """The layout of an array of seven axes in which its plaquette stands out, if it is not the assumed one.
+    """The layout in which links of an array of seven axes are in order, if in the assumed one they are not.
 
-    It stands out by more than six standard deviations of so many sites' plaquettes at infinite temperature, and
-    0.02. Of layouts that differ by the names of axes alone, whose plaquettes are the same, it is the one with
-    equal extents in space, or the more usual one.
+    Of layouts that differ by the names of axes alone, which nothing tells, it is the one with equal extents in
+    space, or the more usual one.
     """
-    if assumed is not None and in_order(laid_out(array, assumed)):
+    if assumed is not None and in_order(laid_out(array, assumed), _SOME, 5.0):
         return None
-    names = [x for x in _OF_ARRAYS if _fits(array.shape, x)]
-    views = [laid_out(array, name) for name in names]
-    if not views:
+    views = {x: laid_out(array, x) for x in _OF_ARRAYS if _fits(array.shape, x)}
+    found = [
+        name
+        for name, view in views.items()
+        if orthonormal(view) and in_order(view, _SOME, 1.0) and in_order(view, _MOST, 5.0)
+    ]
+    if not found or assumed in found:
         return None
-    seen = [sampled(x, _FEW) for x in views]
-    few = sorted(range(len(views)), key=lambda i: -seen[i])[:6]
-    seen = [sampled(x, _MOST) if i in few else -2.0 for i, x in enumerate(views)]
-    sites = min(math.prod(views[0].shape[:4]), _MOST)
-    margin = max(0.02, 3 / math.sqrt(6 * sites))
-    alike = [i for i in few if seen[i] >= max(seen) - margin]
-    if assumed in names:
-        i = names.index(assumed)
-        if max(seen) - (seen[i] if i in few else sampled(views[i], _MOST)) <= margin:
-            return None
-    return names[min(alike, key=lambda i: (len({*views[i].shape[1:4]}) > 1, i))]
+    return min(found, key=lambda name: len({*views[name].shape[1:4]}) > 1)
 
 
 def _fits(shape: Sequence[int], layout: str) -> bool:
