@@ -109,6 +109,8 @@ FILES: dict[str, tuple[str, int, bool, Callable[[], bytes]]] = {
     "ddalphaamg-big": ("ddalphaamg", 3, False, lambda: codes.ddalphaamg(links(), ">")),
     "hirep": ("hirep", 3, False, lambda: codes.hirep(links(), plaquette())),
     "hirep-quaternions": ("hirep", 2, False, lambda: codes.hirep(links(2), plaquette(2))),
+    "hirep-little": ("hirep", 3, False, lambda: codes.hirep(links(), plaquette(), "<")),
+    "hirep-little-su2": ("hirep", 2, False, lambda: codes.hirep(links(2), plaquette(2), "<")),
     "mdp": ("mdp", 3, False, lambda: codes.mdp(links(), "<d")),
     "mdp-big-single-su2": ("mdp", 2, True, lambda: codes.mdp(links(2), ">f")),
     "mdp-wide": ("mdp", 3, False, lambda: codes.mdp(links(), "<d", wide=True)),
@@ -232,6 +234,14 @@ def test_a_zero_checksum_beside_a_wrong_plaquette(tmp_path: Path) -> None:
     path.write_bytes(codes.nersc(links(), checksum="0"))
     with pytest.warns(UserWarning, match="CHECKSUM = 0"):
         formats.read(path)
+
+
+def test_comments_and_small_letters_in_a_header(tmp_path: Path) -> None:
+    path = tmp_path / "u.nersc"
+    data = codes.nersc(links()).replace(b"GAUGE_3x3", b"GAUGE_3X3").replace(b"IEEE64BIG", b"ieee64big")
+    path.write_bytes(data.replace(b"HEADER\n", b"HEADER\n# made by hand\n\n", 1))
+    with pytest.warns(UserWarning, match="made by hand"):
+        assert formats.read(path) == FIELDS[3]
 
 
 def test_too_much_after_the_links(tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
-"""HiRep's format: big-endian Nc, T, X, Y, Z and the plaquette, then double links, z fastest.
+"""HiRep's format: Nc, T, X, Y, Z and the plaquette, then double links, z fastest.
+
+Big-endian; the little-endian files that HiRep's converter makes are read too.
 
 The links of a site are in the order t, x, y, z. Matrices are complete; those of SU(2) are quaternions q with
 U = q0 + i (q1 sigma_1 + q2 sigma_2 + q3 sigma_3), as HiRep writes them unless it was built to keep them in
@@ -37,29 +39,37 @@ NAME = "hirep"
 SUFFIXES = (".hirep",)
 DESCRIPTION = "HiRep, double, periodic, open and Schroedinger-functional"
 
-_HEADER = struct.Struct(">5id")
+_HEADERS = {order: struct.Struct(f"{order}5id") for order in "><"}
+_HEADER = _HEADERS[">"]
 _LAYOUT = layouts.Layout.parse("t x y z mu[txyz] a b")
-_NUMBERS = np.dtype(">c16")
-_REALS = np.dtype(">f8")
+_NUMBERS, _REALS = ">c16", ">f8"
 
 
 def sniff(source: Source) -> bool:
     """Whether header and size make this format plausible; it has no magic number."""
     if len(source) < _HEADER.size:
         return False
-    nc, *extents, _ = _HEADER.unpack(source.bytes(0, _HEADER.size))
-    return nc in COLOURS and all(2 <= extent <= 2**16 for extent in extents)
+    return _byteorder(source) is not None
+
+
+def _byteorder(source: Source) -> str | None:
+    for order, header in _HEADERS.items():
+        nc, *extents, _ = header.unpack(source.bytes(0, header.size))
+        if nc in COLOURS and all(2 <= extent <= 2**16 for extent in extents):
+            return order
+    return None
 
 
 def read(source: Source) -> Content:
-    """Read a file."""
-    nc, t, x, y, z, plaquette = _HEADER.unpack(source.bytes(0, _HEADER.size))
+    """Read a file of either byte order."""
+    order = _byteorder(source) or ">"
+    nc, t, x, y, z, plaquette = _HEADERS[order].unpack(source.bytes(0, _HEADER.size))
     shape = lattice_shape(source, (x, y, z, t))
     if nc == 2 and len(source) - _HEADER.size == 128 * math.prod(shape):
-        q = numbers(source, _HEADER.size, 16 * math.prod(shape), _REALS)
+        q = numbers(source, _HEADER.size, 16 * math.prod(shape), np.dtype(f"{order}f8"))
         stored = _matrices(q.reshape(-1, 4).astype(np.float64))
     else:
-        stored = whole_links(source, _HEADER.size, shape, _NUMBERS, nc=nc)
+        stored = whole_links(source, _HEADER.size, shape, np.dtype(f"{order}c16"), nc=nc)
     links = np.ascontiguousarray(_LAYOUT.view(stored, shape, nc), dtype=np.complex128)
     inside = _inside(links)
     if inside is None:

@@ -5,6 +5,9 @@ file states them in its private records and holds ``scidac-binary-data``. ``scid
 or not: the CRC-32 of each site's bytes, rotated by the site's number modulo 29 (``suma``) and 31
 (``sumb``) and combined by exclusive or. What is written carries the records of both kinds.
 
+QIO's files in parts, ``name.vol0000`` and so on or ``vol0000/name``, state in ``scidac-sitelist`` which sites they
+hold, by their numbers x + Nx (y + Ny (z + Nz t)), 32 or 64 bits each; a part is read with the others beside it.
+
 Some codes write ``ildg-binary-data`` alone: extents are then given by `shape`, and the number of bytes tells
 Nc and the precision.
 
@@ -22,14 +25,17 @@ import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from glob import escape
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hardscape import memory
 from hardscape.errors import InputError
-from hardscape.files import Source
+from hardscape.files import Source, load
 from hardscape.gauge import layouts
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.formats.content import (
@@ -40,6 +46,8 @@ from hardscape.gauge.formats.content import (
     Sums,
     hexadecimal,
     in_precision,
+    lattice_shape,
+    numbers,
     summed,
     whole_links,
 )
@@ -65,6 +73,8 @@ _DATA = ("ildg-binary-data", "scidac-binary-data")
 _CLAIMS = ("plaq", "linktr")
 _XLF = re.compile(r"plaquette\s*=\s*([+-]?[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]{1,3})?)\b")
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
+#: Which sites a part holds, and the mark of a part in names.
+_SITES, _PART = "scidac-sitelist", re.compile("vol[0-9]{4}")
 #: Records that a rewritten file carries along.
 _KEPT = ("scidac-file-xml", "scidac-record-xml", "ildg-data-lfn")
 
@@ -120,17 +130,20 @@ def _rendered(
 
 def read(source: Source, *, shape: Sequence[int] | None = None) -> Content:
     """Read a file; of several configurations the first one. `shape` is X, Y, Z, T where it does not say."""
-    found: dict[str, _Record] = {}
-    for record in _records(source):
-        found.setdefault(record.kind, record)
+    found = _first_of_each(source)
     data = next((found[kind] for kind in _DATA if kind in found), None)
     if data is None:
         raise source.error(None, f"holds no record {_DATA[0]} or {_DATA[1]}, but {sorted(found)}")
-    texts = {kind: record.text(source) for kind, record in found.items() if kind not in _DATA}
+    binary = (*_DATA, _SITES)
+    texts = {kind: record.text(source) for kind, record in found.items() if kind not in binary}
     extents, itemsize, nc = _kind(source, data, texts, shape)
-    numbers = np.dtype(f">c{2 * itemsize}")
-    stored = whole_links(source, data.start, extents, numbers, length=data.length, nc=nc)
+    dtype = np.dtype(f">c{2 * itemsize}")
     stated = texts.get("scidac-checksum")
+    if _SITES in found:
+        stored, others = _joined(source, extents, dtype)
+        stated = others[0] if others else None
+    else:
+        stored = whole_links(source, data.start, extents, dtype, length=data.length, nc=nc)
     taken, sums = summed(stored, sites=stated is not None)
     checksum = None if stated is None else Checksum(_stated_checksum(stated), _shown(sums))
     links = taken.reshape(*extents[::-1], *stored.shape[1:])
@@ -141,6 +154,65 @@ def read(source: Source, *, shape: Sequence[int] | None = None) -> Content:
     notes = () if shape is None else layouts.other_orders(links)
     stated_plaquette, trace = claims.get("plaq"), claims.get("linktr")
     return Content(links, texts, checksum, stated_plaquette, trace, notes=notes)
+
+
+def _first_of_each(source: Source) -> dict[str, _Record]:
+    found: dict[str, _Record] = {}
+    for record in _records(source):
+        found.setdefault(record.kind, record)
+    return found
+
+
+def _joined(
+    source: Source, extents: Sequence[int], kind: np.dtype[Any]
+) -> tuple[NDArray[Any], list[str]]:
+    """The links of a file in parts, shape (sites, 4, Nc, Nc), and the checksums that its parts state."""
+    volume = math.prod(lattice_shape(source, extents))
+    parts = [source, *(load(path, mapped=True) for path in _other_parts(source))]
+    held = [_part(part, kind) for part in parts]
+    nc = held[0][1].shape[-1]
+    memory.require(4 * volume * nc * nc * kind.itemsize, source.path)
+    stored, missing = np.empty((volume, 4, nc, nc), kind), np.ones(volume, dtype=bool)
+    for part, (sites, links, _) in zip(parts, held, strict=True):
+        if sites.min() < 0 or sites.max() >= volume or links.shape[-1] != nc:
+            raise part.error(None, f"is no part of SU({nc}) on a lattice of {volume} sites")
+        stored[sites], missing[sites] = links, False
+    if missing.any():
+        raise source.error(
+            None,
+            f"is a part, with those beside it {volume - missing.sum()} of {volume} sites: "
+            "all files NAME.vol0000, NAME.vol0001, ... or vol0000/NAME, ... together are a configuration",
+        )
+    return stored, [text for *_, text in held if text is not None]
+
+
+def _part(source: Source, kind: np.dtype[Any]) -> tuple[NDArray[np.int64], NDArray[Any], str | None]:
+    """The numbers of a part's sites, their links, and the checksum that it states."""
+    found = _first_of_each(source)
+    data = next((found[kind] for kind in _DATA if kind in found), None)
+    if data is None or _SITES not in found:
+        raise source.error(None, "is no part: it holds no list of sites with links")
+    listed, stated = found[_SITES], found.get("scidac-checksum")
+    for size in (4, 8):
+        count = listed.length // size
+        for nc in COLOURS:
+            if listed.length % size == 0 and data.length == 4 * count * nc * nc * kind.itemsize > 0:
+                ranks = np.frombuffer(source.raw, f">i{size}", count, listed.start)
+                links = numbers(source, data.start, 4 * count * nc * nc, kind)
+                text = None if stated is None else stated.text(source)
+                return ranks.astype(np.int64), links.reshape(count, 4, nc, nc), text
+    raise source.error(
+        None, f"lists sites in {listed.length} bytes, which {data.length} bytes of links do not fit"
+    )
+
+
+def _other_parts(source: Source) -> list[Path]:
+    path = Path(source.path)
+    pattern = f"{escape(path.stem)}.vol[0-9][0-9][0-9][0-9]"
+    beside = path.parent.glob(pattern) if _PART.fullmatch(path.suffix[1:]) else []
+    if _PART.fullmatch(path.parent.name):
+        beside = path.parent.parent.glob(f"vol[0-9][0-9][0-9][0-9]/{escape(path.name)}")
+    return sorted(x for x in beside if x != path)
 
 
 def _kind(
@@ -217,8 +289,8 @@ def _ildg_format(source: Source, text: str) -> tuple[list[int], int, int | None]
 
 
 def _scidac_format(source: Source, texts: dict[str, str]) -> tuple[list[int], int, int]:
-    numbers = r"[0-9]{1,9}(?:\s+[0-9]{1,9})*"
-    extents = _tag(source, texts["scidac-private-file-xml"], "dims", numbers).split()
+    listed = r"[0-9]{1,9}(?:\s+[0-9]{1,9})*"
+    extents = _tag(source, texts["scidac-private-file-xml"], "dims", listed).split()
     private = texts["scidac-private-record-xml"]
     itemsize = 4 if _tag(source, private, "precision", "[FD]") == "F" else 8
     count = int(_tag(source, private, "datacount"))

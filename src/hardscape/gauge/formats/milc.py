@@ -2,8 +2,8 @@
 
 Version 5 is written and read, with a header of 96 bytes.
 
-The header: magic 20103, extents x, y, z, t, 64 characters of a date, the order of sites (0: natural),
-and two checksums: all 32-bit words combined by exclusive or, word i rotated by i modulo 29 and 31. All
+The header: magic 20103, extents x, y, z, t, 64 characters of a date, the order of sites (0: natural; 1, of a
+checkpoint: as listed next, a 32-bit number x + Nx (y + Ny (z + Nz t)) a site), and two checksums: all 32-bit words combined by exclusive or, word i rotated by i modulo 29 and 31. All
 of it in the byte order of the machine that wrote, which the magic number tells.
 
 Versions 1 to 4 are read: magic 59354, extents x, y, z, t, and two real numbers, without a checksum. Some
@@ -19,6 +19,7 @@ extents x, y, z, t, and the order of sites, without a checksum.
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
@@ -34,7 +35,9 @@ from hardscape.gauge.formats.content import (
     Checksum,
     Content,
     in_precision,
+    lattice_shape,
     native,
+    numbers,
     whole_links,
 )
 from hardscape.gauge.formats.ildg import rotated_sums
@@ -69,7 +72,7 @@ MAGIC = (
 )
 _LAYOUT = "5i64si2I"
 _SIZE = 96
-_NATURAL_ORDER = 0
+_NATURAL_ORDER, _LISTED_ORDER = 0, 1
 
 
 def read(source: Source) -> Content:
@@ -92,15 +95,34 @@ def read(source: Source) -> Content:
         )
     byteorder = _ORDERS[head[:4]]
     _, *extents, date, order, sum29, sum31 = struct.unpack(_prefix(byteorder) + _LAYOUT, head)
-    _require_natural(source, order)
-    stored = whole_links(source, _SIZE, extents, np.dtype(np.complex64).newbyteorder(byteorder))
+    ranks = None
+    if order == _LISTED_ORDER:
+        ranks = _ranks(source, extents, byteorder)
+        sums = source.bytes(_SIZE - 8 + ranks.nbytes, 8)
+        sum29, sum31 = struct.unpack(f"{_prefix(byteorder)}2I", sums)
+    else:
+        _require_natural(source, order)
+    start = _SIZE + (0 if ranks is None else ranks.nbytes)
+    stored = whole_links(source, start, extents, np.dtype(np.complex64).newbyteorder(byteorder))
     checksum = Checksum(f"{sum29:08x} {sum31:08x}", _sums(stored))
-    links = native(stored).reshape(*extents[::-1], *stored.shape[1:])
+    sites = native(stored)
+    if ranks is not None:
+        sites[ranks] = sites.copy()
+    links = sites.reshape(*extents[::-1], *stored.shape[1:])
     header = {
         "byteorder": byteorder,
         "date": date.split(b"\0")[0].decode("latin-1"),
     }
     return Content(links, header, checksum)
+
+
+def _ranks(source: Source, extents: list[int], byteorder: ByteOrder) -> NDArray[Any]:
+    """The numbers of the sites in their order in the file, each of them once."""
+    volume = math.prod(lattice_shape(source, extents))
+    ranks = numbers(source, _SIZE - 8, volume, np.dtype(np.int32).newbyteorder(byteorder))
+    if not np.array_equal(np.sort(ranks), np.arange(volume)):
+        raise source.error(None, "has a list of sites that does not name each of them once")
+    return ranks
 
 
 def _read_old(source: Source, byteorder: ByteOrder, integer: int) -> Content:
@@ -143,10 +165,10 @@ def _read_fermilab(source: Source, byteorder: ByteOrder) -> Content:
     _require_natural(source, order)
     dtype = np.dtype(np.complex64).newbyteorder(byteorder)
     stored = whole_links(source, header.size, extents, dtype)
-    numbers = 2 * stored[0].size
-    if (size, count) != (4, numbers):
+    whole = 2 * stored[0].size
+    if (size, count) != (4, whole):
         raise source.error(
-            None, f"says {count} numbers of {size} bytes a site; {numbers} of 4 bytes are accepted"
+            None, f"says {count} numbers of {size} bytes a site; {whole} of 4 bytes are accepted"
         )
     links = native(stored).reshape(*extents[::-1], *stored.shape[1:])
     return Content(links, {"byteorder": byteorder, "time": str(seconds)})
@@ -154,7 +176,7 @@ def _read_fermilab(source: Source, byteorder: ByteOrder) -> Content:
 
 def _require_natural(source: Source, order: int) -> None:
     if order != _NATURAL_ORDER:
-        raise source.error(None, f"has its sites in order {order}; natural order (0) is accepted")
+        raise source.error(None, f"has its sites in order {order}; natural order (0) is accepted, and in version 5 a listed one (1)")
 
 
 def _prefix(byteorder: ByteOrder) -> str:

@@ -6,7 +6,7 @@
 ``LINK_TRACE`` are Re tr / Nc, averaged.
 
 What codes do beside that: ``IEEE64`` without a byte order is tried in both; a ``0`` for checksum, plaquette or
-trace may stand for none; bytes may follow the links.
+trace may stand for none; bytes may follow the links; lines of the header may be comments.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.errors import InputError
-from hardscape.files import Source
+from hardscape.files import Source, shown
 from hardscape.gauge import layouts
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.formats.content import (
@@ -51,20 +51,19 @@ _END = re.compile(rb"^END_HEADER[ \t\r]*\n", re.MULTILINE)
 _MAX_HEADER = 2**16
 #: Most bytes after the links that are no part of them.
 _AFTER = 64
-_DATATYPE = re.compile(r"4D_SU([0-9]+)_GAUGE(?:_([0-9]+)x([0-9]+))?")
-_FLOATING = re.compile(r"IEEE(32|64)(BIG|LITTLE|SMALL|)")
+_DATATYPE = re.compile(r"4D_SU([0-9]+)_GAUGE(?:_([0-9]+)x([0-9]+))?", re.IGNORECASE)
+_FLOATING = re.compile(r"IEEE(32|64)(BIG|LITTLE|SMALL|)", re.IGNORECASE)
 
 
 def read(source: Source) -> Content:
     """Read a file."""
-    header, start = _header(source)
+    header, start, notes = _header(source)
     rows, nc = _matrix_shape(source, _entry(source, header, "DATATYPE"))
     itemsize, orders = _floating_point(source, _entry(source, header, "FLOATING_POINT"))
     x, y, z, t = lattice_shape(
         source, (_number(source, header, f"DIMENSION_{axis}", int) for axis in range(1, 5))
     )
     count = t * z * y * x * 4 * rows * nc
-    notes = []
     after = len(source) - start - 2 * count * itemsize
     if after > _AFTER:
         raise source.error(
@@ -139,19 +138,21 @@ def _without_zeros(content: Content, notes: list[str]) -> Content:
     return replace(content, checksum=checksum, notes=tuple(notes))
 
 
-def _header(source: Source) -> tuple[dict[str, str], int]:
+def _header(source: Source) -> tuple[dict[str, str], int, list[str]]:
+    """The entries, the byte where links begin, and what is no entry."""
     head = source.raw[:_MAX_HEADER]
     end = _END.search(head)
     if end is None:
         raise source.error(None, f"has no line END_HEADER in its first {len(head)} bytes")
     header: dict[str, str] = {}
+    notes = []
     for line in head[: end.start()].decode("latin-1").splitlines()[1:]:
         key, equals, value = line.partition("=")
         if equals:
             header[key.strip()] = value.strip()
         elif line.strip():
-            raise source.error(None, f"header line {line[:60]!r} is not KEY = VALUE")
-    return header, end.end()
+            notes.append(f"header line {shown(line)}, which is not KEY = VALUE, left out")
+    return header, end.end(), notes
 
 
 def _entry(source: Source, header: dict[str, str], key: str) -> str:
@@ -191,7 +192,7 @@ def _floating_point(source: Source, text: str) -> tuple[int, tuple[ByteOrder, ..
             f"FLOATING_POINT = {text[:40]!r}; IEEE32 and IEEE64 with BIG or LITTLE are accepted",
         )
     orders: dict[str, tuple[ByteOrder, ...]] = {"": ("big", "little"), "BIG": ("big",)}
-    return int(found[1]) // 8, orders.get(found[2], ("little",))
+    return int(found[1]) // 8, orders.get(found[2].upper(), ("little",))
 
 
 def write(
