@@ -48,6 +48,7 @@ SUFFIXES = (".nersc",)
 DESCRIPTION = "the NERSC archive of Nc or Nc - 1 rows, single and double, both endians"
 MAGIC = b"BEGIN_HEADER"
 _END = re.compile(rb"^END_HEADER[ \t\r]*\n", re.MULTILINE)
+_KEY = re.compile(r"\s*[A-Z][A-Z0-9_]+\b")
 _MAX_HEADER = 2**16
 #: Most bytes after the links that are no part of them.
 _AFTER = 64
@@ -150,6 +151,8 @@ def _header(source: Source) -> tuple[dict[str, str], int, list[str]]:
         key, equals, value = line.partition("=")
         if equals:
             header[key.strip()] = value.strip()
+        elif _KEY.match(line):
+            raise source.error(None, f"header line {shown(line)} is not KEY = VALUE")
         elif line.strip():
             notes.append(f"header line {shown(line)}, which is not KEY = VALUE, left out")
     return header, end.end(), notes
