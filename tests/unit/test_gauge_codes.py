@@ -238,7 +238,9 @@ def test_a_zero_checksum_beside_a_wrong_plaquette(tmp_path: Path) -> None:
 
 def test_comments_and_small_letters_in_a_header(tmp_path: Path) -> None:
     path = tmp_path / "u.nersc"
-    data = codes.nersc(links()).replace(b"GAUGE_3x3", b"GAUGE_3X3").replace(b"IEEE64BIG", b"ieee64big")
+    data = (
+        codes.nersc(links()).replace(b"GAUGE_3x3", b"GAUGE_3X3").replace(b"IEEE64BIG", b"ieee64big")
+    )
     path.write_bytes(data.replace(b"HEADER\n", b"HEADER\n# made by hand\n\n", 1))
     with pytest.warns(UserWarning, match="made by hand"):
         assert formats.read(path) == FIELDS[3]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
 
@@ -140,7 +141,13 @@ ELONGATED = generate((4, 4, 4, 6), 5.8, sweeps=20, seed=4, device="cpu")
 
 @pytest.mark.parametrize(
     "layout",
-    ["mu x y z t a b", "x y z t mu a b", "t x y z mu[txyz] a b", "t x y z mu a b", "a b mu x y z t"],
+    [
+        "mu x y z t a b",
+        "x y z t mu a b",
+        "t x y z mu[txyz] a b",
+        "t x y z mu a b",
+        "a b mu x y z t",
+    ],
 )
 def test_arrays_of_other_packages(layout: str, tmp_path: Path) -> None:
     names = [word[:2] if "[" in word else word for word in layout.split()]
@@ -157,6 +164,23 @@ def test_arrays_of_other_packages(layout: str, tmp_path: Path) -> None:
         assert repr(layout) in str(refused.value)
         assert repr(OURS) in str(refused.value)
     assert GaugeField(array, layout=layout) == ELONGATED
+
+
+@pytest.mark.parametrize("names", ["XYZT", "0123"])
+def test_hdf5_of_other_packages(names: str, tmp_path: Path) -> None:
+    path = tmp_path / "u.h5"
+    with h5py.File(path, "w") as file:
+        group = file.create_group("LatticeGauge")
+        for mu in (3, 1, 0, 2):
+            group[names[mu]] = ELONGATED.links[..., mu, :, :]
+    assert formats.inspect(path)[0] == ELONGATED
+    with h5py.File(path, "w") as file:
+        file["some/where"] = np.moveaxis(ELONGATED.links, 4, 0)
+    assert formats.inspect(path)[0] == ELONGATED
+    with h5py.File(path, "a") as file:
+        file["some/thing"] = np.zeros(3, dtype=complex)
+    with pytest.raises(FormatError, match="some/where"):
+        formats.read(path)
 
 
 def test_disordered_and_smooth_arrays_are_not_taken_for_others() -> None:

@@ -152,6 +152,6 @@ def _refuse_better(array: Any, other: str | None) -> None:
     better = layouts.better_layout(array, layouts.OURS)
     if better not in (None, other):
         raise InputError(
-            f"links of shape {array.shape} are {layouts.OURS!r} or {better!r}, and the plaquette speaks for the "
-            f"second; say which by layout={better!r} or layout={layouts.OURS!r}"
+            f"links of shape {array.shape} are {layouts.OURS!r} or {better!r}, and the plaquette speaks for "
+            f"the second; say which by layout={better!r} or layout={layouts.OURS!r}"
         )

@@ -317,7 +317,7 @@ def _corners(links: Any, sites: int) -> Iterator[tuple[NDArray[Any], NDArray[Any
 def in_order(links: Any, sites: int, deviations: float) -> bool:
     """Whether in each plane plaquettes stand out from those of ways of different sites, as in no other order.
 
-    By so many standard deviations. Where it is not so they may be in order all the same: if they are disordered.
+    By so many standard deviations. Disordered links may be in order all the same.
     """
     with np.errstate(all="ignore"):  # of numbers that are none it is not so
         for up, over in _corners(links, sites):

@@ -47,7 +47,11 @@ class Reader:
         field, report = formats.inspect(path, **given)
         wrong = "; ".join(report.contradictions())
         if wrong and not ignored:
-            raise ChecksumError(path, None, f"{wrong}; ignore_checksum=True (--ignore-checksum) reads it all the same")
+            raise ChecksumError(
+                path,
+                None,
+                f"{wrong}; ignore_checksum=True (--ignore-checksum) reads it all the same",
+            )
         return field, report
 
 

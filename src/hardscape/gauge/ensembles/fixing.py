@@ -125,8 +125,8 @@ def fix_ensemble(
     gauge : {"landau", "coulomb", "mag"}
     output : str or Path, optional
         Files to write, with ``{stem}``, ``{name}`` or ``{number}`` of the one that is read:
-        ``"out/{stem}.landau.lime"``. Files that are there are replaced, folders that are not there are made. A configuration that did not
-        converge is not written, unless ``arguments={"strict": False}``.
+        ``"out/{stem}.landau.lime"``. Files that are there are replaced, folders that are not there are made. A
+        configuration that did not converge is not written, unless ``arguments={"strict": False}``.
     to : str, optional
         Format of these, where the suffix does not tell; by default that of the file that is read.
     read : mapping, optional
@@ -152,7 +152,8 @@ def fix_ensemble(
     InputError
         If an argument is out of range, or two files would have one output.
     FormatError, ChecksumError
-        If a file cannot be read; it is left out, and told of when all others are done. ``result`` is their table.
+        If a file cannot be read; it is left out, and told of when all others are done. ``result`` is their
+        table.
     NotConverged
         At the end, if a configuration did not converge and `arguments` do not say ``strict=False``; its
         ``result`` is the whole table.

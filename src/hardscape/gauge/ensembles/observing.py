@@ -135,7 +135,8 @@ def observables(
         If an argument is out of range, or loops, lines or the flow are asked of a field with a boundary in
         time.
     FormatError, ChecksumError
-        If a file cannot be read; it is left out, and told of when all others are done. ``result`` is their table.
+        If a file cannot be read; it is left out, and told of when all others are done. ``result`` is their
+        table.
     Interrupted
         On Ctrl-C or SIGTERM; its ``result`` is the table so far, or None.
 

@@ -1,7 +1,9 @@
 """HDF5: a dataset ``links`` with the attributes ``nc``, ``shape`` (x, y, z, t) and ``plaquette``.
 
 The dataset has shape (T, Z, Y, X, 4, Nc, Nc), h5py's complex numbers {r, i}, a chunk a timeslice, and
-Fletcher's checksum on each chunk. Reading and writing need h5py: ``pip install 'hardscape[hdf5]'``.
+Fletcher's checksum on each chunk. Files of others are read where they hold one array of links, in the orders of
+``npy``, or four of shape (T, Z, Y, X, Nc, Nc), one a direction, as PyQUDA writes them, X, Y, Z and T. Reading
+and writing need h5py: ``pip install 'hardscape[hdf5]'``.
 """
 
 from __future__ import annotations
@@ -19,11 +21,14 @@ from hardscape.files import Source
 from hardscape.gauge import layouts
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.formats.content import Checksum, Claim, Content, Precision, in_precision
+from hardscape.gauge.formats.npy import in_layout
 
 NAME = "hdf5"
 SUFFIXES = (".h5", ".hdf5")
 DESCRIPTION = "HDF5 with a dataset 'links' (needs h5py)"
 MAGIC = b"\x89HDF\r\n\x1a\n"
+#: Last letters of the names of four datasets, in the order of directions.
+_AXES = "XYZTxyzt0123"
 _PACKAGE = ("h5py", "h5py", "hdf5", "an HDF5 file of links")
 
 
@@ -33,7 +38,7 @@ def read(source: Source) -> Content:
     try:
         with h5py.File(source.file(), "r") as file:
             if "links" not in file:
-                raise source.error(None, f"holds no dataset 'links', but {list(file)[:5]}")
+                return in_layout(source, _of_others(source, h5py, file), None)
             dataset = file["links"]
             if dataset.dtype.kind != "c" or not layouts.fits_ours(dataset.shape):
                 raise source.error(
@@ -53,6 +58,33 @@ def read(source: Source) -> Content:
     claim = None if stated is None else Claim.from_double(float(stated), itemsize)
     links = links.astype(links.dtype.newbyteorder("="), copy=False)
     return Content(links, checksum=checksum, plaquette=claim)
+
+
+def _of_others(source: Source, h5py: Any, file: Any) -> Any:
+    """The array of the only dataset that may be links, or of four, one a direction, as PyQUDA has them."""
+    found: dict[str, Any] = {}
+
+    def note(name: str, item: Any) -> None:
+        if isinstance(item, h5py.Dataset) and item.dtype.kind == "c":
+            found[name] = item
+
+    file.visititems(note)
+    whole = [x for x in found.values() if x.ndim in (7, 8)]
+    if len(found) == len(whole) == 1:
+        memory.require(2 * whole[0].nbytes, source.path)
+        return whole[0][...]
+    four = sorted(found, key=lambda name: (_AXES.find(name[-1:]), name))
+    shapes = {x.shape for x in found.values()}
+    folders = {name.rpartition("/")[0] for name in found}
+    if len(four) != 4 or len(shapes) != 1 or len(folders) != 1 or len(*shapes) != 6:
+        told = ", ".join(f"{name} {item.shape}" for name, item in [*found.items()][:5])
+        raise source.error(
+            None,
+            "holds no dataset 'links', and neither one of links nor four, one a direction, but "
+            f"{told or list(file)[:5]}",
+        )
+    memory.require(8 * found[four[0]].nbytes, source.path)
+    return np.stack([found[name][...] for name in four])
 
 
 def write(

@@ -5,8 +5,9 @@ file states them in its private records and holds ``scidac-binary-data``. ``scid
 or not: the CRC-32 of each site's bytes, rotated by the site's number modulo 29 (``suma``) and 31
 (``sumb``) and combined by exclusive or. What is written carries the records of both kinds.
 
-QIO's files in parts, ``name.vol0000`` and so on or ``vol0000/name``, state in ``scidac-sitelist`` which sites they
-hold, by their numbers x + Nx (y + Ny (z + Nz t)), 32 or 64 bits each; a part is read with the others beside it.
+QIO's files in parts, ``name.vol0000`` and so on or ``vol0000/name``, state in ``scidac-sitelist`` which sites
+they hold, by their numbers x + Nx (y + Ny (z + Nz t)), 32 or 64 bits each; a part is read with the others
+beside it.
 
 Some codes write ``ildg-binary-data`` alone: extents are then given by `shape`, and the number of bytes tells
 Nc and the precision.
@@ -186,7 +187,9 @@ def _joined(
     return stored, [text for *_, text in held if text is not None]
 
 
-def _part(source: Source, kind: np.dtype[Any]) -> tuple[NDArray[np.int64], NDArray[Any], str | None]:
+def _part(
+    source: Source, kind: np.dtype[Any]
+) -> tuple[NDArray[np.int64], NDArray[Any], str | None]:
     """The numbers of a part's sites, their links, and the checksum that it states."""
     found = _first_of_each(source)
     data = next((found[kind] for kind in _DATA if kind in found), None)

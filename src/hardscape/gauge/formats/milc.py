@@ -3,8 +3,9 @@
 Version 5 is written and read, with a header of 96 bytes.
 
 The header: magic 20103, extents x, y, z, t, 64 characters of a date, the order of sites (0: natural; 1, of a
-checkpoint: as listed next, a 32-bit number x + Nx (y + Ny (z + Nz t)) a site), and two checksums: all 32-bit words combined by exclusive or, word i rotated by i modulo 29 and 31. All
-of it in the byte order of the machine that wrote, which the magic number tells.
+checkpoint: as listed next, a 32-bit number x + Nx (y + Ny (z + Nz t)) a site), and two checksums: all 32-bit
+words combined by exclusive or, word i rotated by i modulo 29 and 31. All of it in the byte order of the machine
+that wrote, which the magic number tells.
 
 Versions 1 to 4 are read: magic 59354, extents x, y, z, t, and two real numbers, without a checksum. Some
 have 64-bit integers, whose first four bytes are zero.
@@ -176,7 +177,10 @@ def _read_fermilab(source: Source, byteorder: ByteOrder) -> Content:
 
 def _require_natural(source: Source, order: int) -> None:
     if order != _NATURAL_ORDER:
-        raise source.error(None, f"has its sites in order {order}; natural order (0) is accepted, and in version 5 a listed one (1)")
+        raise source.error(
+            None,
+            f"has its sites in order {order}; natural order (0) is accepted, in version 5 a listed one (1)",
+        )
 
 
 def _prefix(byteorder: ByteOrder) -> str:

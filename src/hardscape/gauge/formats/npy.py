@@ -1,7 +1,7 @@
 """One array of NumPy: links of shape (T, Z, Y, X, 4, Nc, Nc), or as PyQUDA has them, the direction first.
 
-Of either memory order and byte order, complex64 or complex128. Where the shape fits several layouts the plaquette
-tells which one it is: qcd_ml's arrays, which are mu x y z t a b, are read so too; `layout` says it.
+Of either memory order and byte order, complex64 or complex128. Where the shape fits several layouts the
+plaquette tells which one it is: qcd_ml's arrays, which are mu x y z t a b, are read so too; `layout` says it.
 """
 
 from __future__ import annotations
@@ -31,6 +31,11 @@ def read(source: Source, *, layout: str | None = None) -> Content:
     memory.require(2 * len(source), source.path)
     with archives.reading(source, "array of links"):
         array = archives.array(source.data, "c")
+    return in_layout(source, array, layout)
+
+
+def in_layout(source: Source, array: NDArray[Any], layout: str | None) -> Content:
+    """The links of an array of the given layout, or of the one that shape and plaquette tell."""
     if array.ndim not in range(5, 9) or array.size == 0:
         raise source.error(None, f"holds an array of shape {array.shape}, which are no links")
     notes: tuple[str, ...] = ()
