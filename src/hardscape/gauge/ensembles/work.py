@@ -150,7 +150,7 @@ class EnsembleWork(Work[Partial]):
 
     def merge(self, left: Partial, right: Partial) -> Partial:
         """The rows of both."""
-        both = {name: [x[name] for x in (left, right) if name in x] for name in left | right}
+        both = {name: [x[name] for x in (left, right) if name in x] for name in {**left, **right}}
         return {name: np.concatenate(parts) for name, parts in both.items()}
 
 
