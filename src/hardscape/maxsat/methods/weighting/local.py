@@ -49,6 +49,9 @@ _CLOSE_SHARE, _CLOSE, _FALLING = 0.001, 2, 0.9
 #: Flips of the clause-weighting search before another search has its first turn; literals from which on
 #: soft clauses are no longer exchanged, and those from which on no SAT solver is asked.
 _FIRST_ALONE, _MOST_SWAPPED, _MOST_GROWN = 8_000, 200_000, 3_000_000
+#: Literals above which no search by cores begins; between these and where soft clauses are no longer exchanged
+#: it goes on only as long as few wishes hit all cores.
+_MOST_HIT = 3_000_000
 #: Rounds of two searches before a third one exchanges soft clauses.
 _BEFORE_SWAPS = 5
 #: More flips before a solver is asked about small formulas without hard clauses: to begin with one takes it
@@ -297,15 +300,50 @@ class Walker:
         if hitting:
             yield from self._hitting_turns(turn // _SHORT)
             return
+        if mixed and not cover and size <= _MOST_HIT and wishes_are_literals(formula):
+            yield from self._opened_turns(turn)
+            return
         weighing = self._weighing(self._initial)
         yield weighing, turn
         if cover:
             yield from self._covering_turns(weighing, turn)
             return
-        grow = size <= _MOST_GROWN and not looks_random(formula) and can_ask()
-        if grow:
+        yield from self._grown_turns(weighing, turn)
+
+    def _grown_turns(self, weighing: Weighing, turn: int) -> Iterator[tuple[Search, int]]:
+        """Clause weighting, and sets that a solver grows where it may be asked."""
+        formula = self._work.formula
+        if len(formula.literals) <= _MOST_GROWN and not looks_random(formula) and can_ask():
             yield from self._growing_turns(weighing, turn)
-        yield weighing, 2**62
+        while True:
+            yield weighing, turn
+            turn *= 2
+
+    def _opened_turns(self, turn: int) -> Iterator[tuple[Search, int]]:
+        """The same after a search by cores, which goes on as long as few wishes hit them all."""
+        work = self._work
+        hitting = Hitting(
+            work.formula, work.target, work.seed, self._stream, self._initial, self._stop
+        )
+        yield hitting, turn // _SHORT
+        until = self.flips + max(_START, turn)
+        while hitting.few and not hitting.given_up and self.flips < until:
+            yield hitting, turn // _SHORT
+        initial = self._initial if hitting.cost()[0] else hitting.best()
+        few = hitting if hitting.few and not hitting.given_up else None
+        del hitting  # its memory, where it has ended
+        weighing = self._weighing(initial)
+        yield weighing, turn
+        for search, part in self._grown_turns(weighing, turn):
+            if few is not None:
+                if not weighing.cost()[0] and weighing.cost() < few.cost():
+                    few.adopt(weighing.best(), self._stop)
+                yield few, part
+                if few.cost() < weighing.cost():
+                    weighing.adopt(few.best(), self._stop)
+                if not few.few or few.given_up:
+                    few = None
+            yield search, part
 
     def _hitting_turns(self, turn: int) -> Iterator[tuple[Search, int]]:
         """Cores of propagation, clause weighting, before or behind, and later exchanges by a solver.

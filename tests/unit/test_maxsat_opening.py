@@ -1,0 +1,105 @@
+"""Large formulas: cores of unit propagation first, and beside the others where few wishes hit them all."""
+
+import numpy as np
+import pytest
+
+from hardscape.benchmarks.maxsat.formulas import diagnosis
+from hardscape.maxsat import Formula, solve
+from hardscape.maxsat.methods.weighting import local
+from helpers import maxsat_oracle as oracle
+
+pytest.importorskip("pysat", reason="python-sat is not installed")
+
+
+@pytest.fixture(autouse=True)
+def large(monkeypatch):
+    """Every formula counts as one whose soft clauses are too many to be exchanged."""
+    monkeypatch.setattr(local, "_MOST_SWAPPED", 0)
+
+
+@pytest.fixture
+def searches(monkeypatch):
+    """Who has searched, in order."""
+    seen = []
+    advance = local.Walker._advance
+
+    def noted(self, search, end):
+        seen.append(type(search).__name__)
+        return advance(self, search, end)
+
+    monkeypatch.setattr(local.Walker, "_advance", noted)
+    return seen
+
+
+def searched(formula, flips, seed=1):
+    return solve(formula, method="weighting", max_flips=flips, seed=seed, threads=1, device="cpu")
+
+
+def gates(seed, inputs=8, count=80, faults=3, tests=6):
+    n, soft, weights, hard = diagnosis(inputs, count, faults, tests, seed)
+    return Formula.from_clauses(soft, weights, hard=hard, num_variables=n)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_broken_gates_are_found_and_proven(seed):
+    from pysat.examples.rc2 import RC2
+    from pysat.formula import WCNF
+
+    _, soft, weights, hard = diagnosis(8, 80, 3, 6, seed)
+    wcnf = WCNF()
+    wcnf.extend(hard)
+    wcnf.extend(soft, weights)
+    with RC2(wcnf) as peer:
+        peer.compute()
+        least = peer.cost
+    result = searched(gates(seed), 100_000)
+    assert (result.status, result.cost, result.lower_bound) == ("OPTIMUM FOUND", least, least)
+
+
+def test_cores_are_sought_first_and_not_above_a_size(searches, monkeypatch):
+    searched(gates(1), 3000)
+    assert searches[0] == "Hitting"
+    searches.clear()
+    monkeypatch.setattr(local, "_MOST_HIT", 0)
+    assert searched(gates(1), 3000).status != "OPTIMUM FOUND"
+    assert "Hitting" not in searches
+
+
+def rows(seed, n=9):
+    """Random hard clauses and weighted units, or now and then longer soft ones."""
+    rng = np.random.default_rng(seed)
+
+    def clause(size):
+        return ((rng.choice(n, size, replace=False) + 1) * rng.choice([-1, 1], size)).tolist()
+
+    hard = [clause(int(rng.integers(2, 4))) for _ in range(int(rng.integers(8, 25)))]
+    soft = [clause(1 + int(rng.random() < 0.2)) for _ in range(14)]
+    return soft, rng.integers(1, 9, len(soft)).tolist(), hard
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_costs_are_right_and_no_bound_lies_above_the_least(seed):
+    soft, weights, hard = rows(seed)
+    formula = Formula.from_clauses(soft, weights, hard=hard, num_variables=9)
+    least = oracle.optimum(9, soft, weights, hard)
+    result = searched(formula, 30_000, seed)
+    if least is None:
+        assert result.cost is None
+        return
+    assert result.lower_bound <= least <= result.cost
+    assert result.cost == oracle.cost(soft, weights, result.assignment)
+    again = searched(formula, 30_000, seed)
+    assert (again.assignment == result.assignment).all()
+
+
+def test_where_many_wishes_are_lost_others_go_on(searches):
+    rng = np.random.default_rng(3)
+    n = 60
+    threes = (rng.choice(n, 3, replace=False) + 1 for _ in range(250))
+    hard = [[-int(a), -int(b), int(c) if c % 2 else -int(c)] for a, b, c in threes]
+    soft = [[v] for v in range(1, n + 1)]
+    formula = Formula.from_clauses(soft, rng.integers(1, 9, n).tolist(), hard=hard)
+    searched(formula, 400_000)
+    assert searches[0] == "Hitting"
+    assert {"Weighing", "Growing"} <= set(searches)
+    assert "Hitting" not in searches[-5:]
