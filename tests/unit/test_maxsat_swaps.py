@@ -6,6 +6,7 @@ import itertools
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from hardscape.engine import Context, Cpu
 from hardscape.maxsat import Formula, solve
@@ -14,7 +15,7 @@ from hardscape.maxsat.methods import installed
 from hardscape.maxsat.methods.weighting import swaps as module
 from hardscape.maxsat.methods.weighting.local import LocalSearch
 from hardscape.maxsat.methods.weighting.searches import NEVER
-from hardscape.maxsat.methods.weighting.swaps import Swapping, swapping_is_possible
+from hardscape.maxsat.methods.weighting.swaps import Swapping, levels_of, swapping_is_possible
 from hardscape.maxsat.presolve import presolve
 from helpers import maxsat_oracle as oracle
 from helpers.maxsat_clauses import random_clauses
@@ -50,6 +51,15 @@ def chains(count, length):
         hard.append([-(first + length - 1), -(first + 2 * length - 1)])
         weights += [3 + k, 2 + k]
     return Formula.from_clauses(soft, weights, hard=hard), sum(2 + k for k in range(count))
+
+
+def opened(f, seed=1):
+    """A walk that has a first assignment, and has asked for the heavy wishes."""
+    search = swaps(f, seed)
+    search._move(FREE)
+    while search._levels:
+        search._move(FREE)
+    return search
 
 
 @settings(max_examples=150)
@@ -201,12 +211,56 @@ def test_what_the_hard_clauses_refuse_is_not_asked_for_again():
     assert search.cost() == (0, n)
 
 
+def test_heavy_wishes_are_asked_for_first():
+    """Of each pair the heavier chain holds, and nothing else is given up."""
+    f, least = chains(30, 20)
+    search = swaps(f)
+    search._move(FREE)
+    assert search.cost()[1] > least
+    assert opened(f).cost() == (0, least)
+    assert opened(f)._dropped == {20 * 2 * k + 21 for k in range(30)}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_it_opens_no_worse_than_it_began(seed):
+    f = partial_formula(60, 90, 50, seed)
+    search = swaps(f)
+    search._move(FREE)
+    if search.given_up:
+        pytest.skip("no solution")
+    first = search.cost()
+    after = opened(f)
+    assert after.cost() <= first
+    assert after.cost() == f.evaluate(after.best())[:2]
+    # The walk goes on from the best, not from the last.
+    lost = {*after._lost, *after._impossible}
+    assert sum(after._weight[wish] for wish in lost) == after.cost()[1]
+
+
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=30))
+def test_levels_fall_to_all(weights):
+    levels = levels_of(weights)
+    assert levels[-1] == 0
+    assert levels == sorted(set(levels), reverse=True)
+    assert levels[0] == (max(weights) if min(weights) < max(weights) else 0)
+
+
+def test_the_opening_ends_where_it_takes_long(monkeypatch):
+    f, least = chains(30, 20)
+    monkeypatch.setattr(module, "_OPENED", 0)
+    search = swaps(f)
+    search._move(FREE)
+    search._move(FREE)
+    assert not search._levels
+    assert search.cost()[1] > least
+
+
 @pytest.mark.parametrize(("back", "strays"), [(1, False), (1000, True)])
 def test_it_goes_back_to_the_best(monkeypatch, back, strays):
     """Where every move may give up anything."""
     monkeypatch.setattr(module, "_ANYTHING", 1)
     monkeypatch.setattr(module, "_BACK", back)
-    search = swaps(partial_formula(60, 120, 40, 3))
+    search = opened(partial_formula(60, 120, 40, 3))
     above = []
     for _ in range(100):
         search._move(FREE)

@@ -67,8 +67,11 @@ class Asking(Search):
         """The cost, after 0 for no violated hard clause."""
         return self._cost
 
+    def _assigned(self) -> int:
+        return int(self._solver.accum_stats()["propagations"])
+
     def _worked(self) -> int:
-        return int(self._solver.accum_stats()["propagations"]) // _WORK
+        return self._assigned() // _WORK
 
     def _arrived(self) -> bool:
         return self._cost <= (0, self._target)

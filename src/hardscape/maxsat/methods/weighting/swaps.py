@@ -26,8 +26,23 @@ _SLOWNESS = (1000, 12, 4)
 _AGAIN, _LIGHTEST = 2, 8
 #: Conflicts after which a move's question is given up: hard ones take most of the time and help little.
 _CONFLICTS = 50
+#: Conflicts of a question of the opening, and literals that the solver assigns before another one is asked.
+_OPENING, _OPENED = 1000, 300_000
 #: Keeps the coins apart from those of other searches with the same seed.
 _PURPOSE = 0x6D787377
+
+
+def levels_of(weights: list[int]) -> list[int]:
+    """Weights, falling, of half as many more wishes each time, or more of one weight; 0 for all at last."""
+    levels, rest = [], sorted(weights, reverse=True)
+    left = rest
+    while left:
+        wanted = max(1, (len(rest) - len(left)) // 2)
+        found = left[min(wanted, len(left)) - 1]
+        level = found if found > left[-1] else 0
+        levels.append(level)
+        left = [weight for weight in left if weight < level]
+    return levels
 
 
 def swapping_is_possible(formula: Formula) -> bool:
@@ -63,6 +78,9 @@ class Swapping(Asking):
         self._impossible: set[int] = set()  # against the hard clauses alone
         self._in_vain = 0  # moves since the last improvement
         self._began = False
+        self._levels: list[int] = []  # weights that the opening has not come down to yet
+        self._dropped: set[int] = set()  # wishes that it gives up
+        self._opened = 0  # literals assigned when it ends
         self.given_up = not self._tell(stop)
         if self.given_up:
             return
@@ -106,6 +124,9 @@ class Swapping(Asking):
         if not self._began:
             self._begin()
             return
+        if self._levels:
+            self._open()
+            return
         before = self._cost
         self._swap(stop)
         self._in_vain = self._in_vain + 1 if self._cost == before else 0
@@ -117,8 +138,29 @@ class Swapping(Asking):
         answer = self._ask(())
         if answer:
             self._take(self._solver.get_model())
+            self._levels = levels_of(list(self._weight.values()))[::-1]
+            self._opened = self._assigned() + _OPENED
         elif answer is False:
             self.given_up = True
+
+    def _open(self) -> None:
+        """Ask for all wishes of some weight, and drop the lightest of those that contradict one another.
+
+        Heavy ones are told first. Where all that are left hold, lighter ones join.
+        """
+        least = self._levels[-1]
+        asked = [wish for wish, weight in self._weight.items() if weight >= least]
+        asked = sorted(set(asked) - self._dropped, key=lambda wish: (-self._weight[wish], wish))
+        answer = self._ask(asked, _OPENING)
+        if answer:
+            self._take(self._solver.get_model())
+            self._levels.pop()
+        elif answer is False and (core := self._solver.get_core()):
+            self._dropped.add(min(core, key=self._weight.__getitem__))
+        if self._assigned() > self._opened:
+            self._levels.clear()
+        if not self._levels:
+            self._take(self._model_of(self._best))
 
     def _model_of(self, assignment: NDArray[np.uint8]) -> list[int]:
         """The solver's view of an assignment: what violates a clause relaxes it."""
