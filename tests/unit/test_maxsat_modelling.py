@@ -72,6 +72,12 @@ def test_random_files(tmp_path, soft):
     assert some > 10 < none
 
 
+def test_a_file_in_the_manner_of_the_first_pseudo_boolean_solvers(tmp_path):
+    formula = read(tmp_path, "min: +3*x1 +2 * x2 - 4*~x3;\n+1*x1 +1*x2 -2*x3 >= 0;")
+    assert optimum(formula) == -4
+    assert optimum(read(tmp_path, "min: 1*x1;\n1*x1 x2 >= 1;")) == 1
+
+
 def test_a_file_to_be_maximized_with_products(tmp_path):
     formula = read(tmp_path, "max: 3 x1 x2 -1 x1 2 ~x3;\n-1 x2 >=\n -1; x3 x1 >= 0;")
     assert -(solve(formula).cost + formula.offset) == 4

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hardscape.errors import InputError
+from hardscape.errors import FormatError, InputError
 from hardscape.files import Source, shown
 from hardscape.interrupts import signals_wait
 
@@ -22,6 +22,8 @@ MEMORY = 20
 
 #: A variable or its negation, and an integer.
 _LITERAL, _NUMBER = re.compile(r"(~?)x([1-9]\d{0,9})"), re.compile(r"[+-]?\d{1,4000}")
+#: What stands between a sign and its number, and in files of the first solvers between a number and its variable.
+_SIGNED, _TIMES = re.compile(r"([+-])\s+(?=\d)"), re.compile(r"(?<=\d)\s*\*\s*(?=~?x)")
 _PRICE, _RELATION = re.compile(r"\[\s*(\d{1,4000})\s*\]"), re.compile(r"[<>]?=")
 
 
@@ -42,6 +44,8 @@ def read(source: Source) -> Formula:
     for line, text in statements:
         try:
             reader.take(line, text)
+        except FormatError:
+            raise
         except InputError as error:
             raise source.error(line, str(error)) from None
     return reader.formula()
@@ -125,17 +129,17 @@ class _Reader:
         found: list[Term] = []
         weight: int | None = None
         literals: list[int] = []
-        for word in [*re.sub(r"([+-])\s+(?=\d)", r"\1", text).split(), ""]:
+        for word in [*_TIMES.sub(" ", _SIGNED.sub(r"\1", text)).split(), ""]:
             literal = _LITERAL.fullmatch(word)
             if literal:
                 literals.append(-int(literal[2]) if literal[1] else int(literal[2]))
                 continue
+            following = self._number(line, word) if word else None
             if literals:
                 found.append((1 if weight is None else weight, self._product(literals)))
             elif weight is not None:
                 raise self._source.error(line, f"the coefficient {weight} has no variable")
-            if word:
-                weight, literals = self._number(line, word), []
+            weight, literals = following, []
         return found
 
     def _product(self, literals: list[int]) -> int:
