@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any
 
@@ -32,30 +32,37 @@ _PACE = 0.5
 #: share is halved where it finds nothing while the cores raise the bound, or little is left to find, and else
 #: doubled; that is little which is no more than such a share of the cost.
 _RELAXED, _LEAST, _NEAR = 0.2, 0.0625, 0.1
-#: Tries of few conflicts for a first assignment, before those of many; both double.
-_TRIES, _LONG_TRIES = 10, 6
+#: Tries of few conflicts for a first assignment; what the quick solver has then of the other one's time.
+_TRIES, _QUICK = 10, 0.5
 
 
 def begin(costs: Costs) -> None:
-    """Have an assignment, by short tries of one solver; long ones of another prove where there is none."""
+    """Have an assignment, by one solver's short tries, then by it and another one, which proves if there is none."""
     costs.board.look()
     if costs.board.cost is not None:
         return
     quick = Oracle(costs.clauses, costs.board, solver="m22")
     quick.prefer(list(costs.weight))
-    few, many = _TRIES, _LONG_TRIES
-    while costs.board.cost is None:
-        rounds = [(quick, FEW_CONFLICTS)] * few + [(costs.oracle, CONFLICTS)] * many
-        for oracle, conflicts in rounds:
-            answer = oracle.ask([], conflicts)
-            if answer is False:
-                raise Settled
-            if answer:
-                costs.offer(oracle.model())
-            if costs.board.cost is not None:
-                break
-        few, many = 2 * few, 2 * many
+    for oracle, conflicts in _tries(quick, costs.oracle):
+        answer = oracle.ask([], conflicts)
+        if answer is False:
+            raise Settled
+        if answer:
+            costs.offer(oracle.model())
+        if costs.board.cost is not None:
+            break
     quick.delete()
+
+
+def _tries(quick: Oracle, other: Oracle) -> Iterator[tuple[Oracle, int]]:
+    """Who tries next, and with how many conflicts."""
+    yield from [(quick, FEW_CONFLICTS)] * _TRIES
+    had = {quick: 0.0, other: 0.0}
+    while True:
+        oracle = quick if had[quick] <= _QUICK * had[other] else other
+        began = time.thread_time()
+        yield oracle, CONFLICTS
+        had[oracle] += time.thread_time() - began
 
 
 def prove(formula: dict[str, Any], board: Board, number: int = 0) -> None:
