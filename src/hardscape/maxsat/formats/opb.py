@@ -22,7 +22,7 @@ MEMORY = 20
 
 #: A variable or its negation, and an integer.
 _LITERAL, _NUMBER = re.compile(r"(~?)x([1-9]\d{0,9})"), re.compile(r"[+-]?\d{1,4000}")
-#: What stands between a sign and its number, and in files of the first solvers between a number and its variable.
+#: What stands between a sign and its number, and in old files between a number and its variable.
 _SIGNED, _TIMES = re.compile(r"([+-])\s+(?=\d)"), re.compile(r"(?<=\d)\s*\*\s*(?=~?x)")
 _PRICE, _RELATION = re.compile(r"\[\s*(\d{1,4000})\s*\]"), re.compile(r"[<>]?=")
 

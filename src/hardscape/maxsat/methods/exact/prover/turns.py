@@ -37,7 +37,7 @@ _TRIES, _QUICK = 10, 0.5
 
 
 def begin(costs: Costs) -> None:
-    """Have an assignment, by one solver's short tries, then by it and another one, which proves if there is none."""
+    """Have an assignment, by one solver's short tries, then by it and another one, which proves if none is."""
     costs.board.look()
     if costs.board.cost is not None:
         return
