@@ -9,7 +9,7 @@ import pytest
 
 from hardscape.benchmarks.maxsat.formulas import upgrade
 from hardscape.maxsat import Formula, solve
-from hardscape.maxsat.methods.hitting.vertex import vertex_pays, whole_vertices
+from hardscape.maxsat.methods.hitting.vertex import RESTS, vertex_pays, whole_vertices
 from hardscape.maxsat.methods.weighting import local
 from hardscape.maxsat.methods.weighting.searches import Hitting
 
@@ -55,7 +55,7 @@ def found_by_branching(formula):
         return math.inf if hard else cost
 
     for found in whole_vertices(formula, search, known):
-        if found is not None:
+        if found is not None and found is not RESTS:
             search.adopt(found, np.zeros(1, dtype=np.uint8))
         if known() < costs[-1]:
             assert formula.evaluate(search.best())[:2] == search.cost()

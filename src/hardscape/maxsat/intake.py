@@ -25,13 +25,14 @@ def frozen_array(value: Any, name: str, dtype: type) -> NDArray[Any]:
         raise InputError(f"{name} has shape {given.shape}; one dimension is accepted")
     if given.dtype.kind not in "biu" or (dtype is np.bool_) != (given.dtype.kind == "b"):
         raise InputError(f"{name} has dtype {given.dtype}; {np.dtype(dtype)} is accepted")
-    if dtype is not np.bool_ and len(given):
+    same = given.dtype == dtype
+    if dtype is not np.bool_ and not same and len(given):
         limits = np.iinfo(dtype)
         low, high = int(given.min()), int(given.max())
         if low < limits.min or high > limits.max:
             bad = low if low < limits.min else high
             raise InputError(f"{name} holds {bad}; {limits.min} to {limits.max} is accepted")
-    if given.dtype == dtype and not given.flags.writeable and given.flags.c_contiguous:
+    if same and not given.flags.writeable and given.flags.c_contiguous:
         return given
     array: NDArray[Any] = np.array(given, dtype=dtype, order="C")
     array.flags.writeable = False

@@ -43,7 +43,8 @@ class Presolved:
         shape = (*assignment.shape[:-1], len(self.fixed))
         if len(self.original) == len(self.fixed):
             return assignment.astype(np.uint8)
-        whole = np.broadcast_to(self.fixed > 0, shape).astype(np.uint8)
+        whole = np.empty(shape, dtype=np.uint8)
+        whole[...] = self.fixed > 0
         whole[..., self.original - 1] = assignment
         return whole
 

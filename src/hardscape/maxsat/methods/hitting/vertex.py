@@ -19,11 +19,14 @@ from numpy.typing import NDArray
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.methods.exact.prover.program import Program, installed
 
+#: Stands for an assignment where other searches should have their turns before another solution.
+RESTS = np.zeros(0, dtype=np.uint8)
+
 #: Literals up to which the program takes milliseconds, pivots after which a solution of it is given up, at
-#: least and in literals, and those of all solutions.
+#: least and in literals, and those of all solutions before a rest.
 _LITERALS, _PIVOTS, _EACH, _ALL = 12_000, 200, 16, 2000
-#: Most solutions, and most before a whole vertex or a better assignment near one: where many variables are held
-#: in vain, more are left.
+#: Most solutions before a rest, and most before a whole vertex or a better assignment near one: where many
+#: variables are held in vain, more are left, until something better is known.
 _SOLUTIONS, _FIRST = 40, 12
 #: The same is to be feared where the least vertex costs less than such a part of what is known.
 _NEAR = 0.5
@@ -85,15 +88,20 @@ def whole_vertices(
 ) -> Iterator[NDArray[np.uint8] | None]:
     """Whole vertices that cost less than is `known`, as assignments; None after each solution that is none.
 
+    Between them are `RESTS`.
+
     The search looks around those that are not whole. Where that does not try all, a variable near to a half
     is held whose price is high, first at the value that costs more: most often the other one is then not to
     be tried.
     """
     program = _Program(formula, search.rows())
     held: list[_Held] = []
-    most = _FIRST
-    solution = 0
-    while solution < most and program.pivots < _ALL:
+    most, pivots = _FIRST, _ALL
+    solution = rested = 0
+    while True:
+        if solution >= rested + most or program.pivots >= pivots:
+            yield RESTS
+            rested, most, pivots = solution, _FIRST, program.pivots + _ALL
         vertex = program.solved()
         if not solution and (vertex is None or vertex.cost < _NEAR * known() < math.inf):
             return

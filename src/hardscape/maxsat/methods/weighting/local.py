@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from hardscape.engine import Context, Cpu, Device, Partial, Shard, ShardResult, Work, split
 from hardscape.maxsat.formula import LARGE, Formula
 from hardscape.maxsat.incumbent import Incumbent
-from hardscape.maxsat.methods.hitting.vertex import vertex_pays, whole_vertices
+from hardscape.maxsat.methods.hitting.vertex import RESTS, vertex_pays, whole_vertices
 from hardscape.maxsat.methods.installed import can_ask
 from hardscape.maxsat.methods.weighting.growing import Growing
 from hardscape.maxsat.methods.weighting.options import WeightingOptions
@@ -66,9 +66,10 @@ _LESS = 4
 _SHORT, _AHEAD, _HALF, _FEW, _MOST_LATE, _LATE, _EARLY = 8, 4, 2, 2, 3, 1, 100_000
 #: Flips of a search by cores before any other, as long as few wishes hit them all.
 _START = 50_000
-#: Literals up to which linear programs are solved at once; of other formulas flips a literal before that, which
-#: take as long as the first ones.
-_SOON, _LATER = 4000, 4
+#: Literals up to which linear programs are solved at once, and what part of its first turn the search by cores
+#: has before; of other formulas flips a literal before that, which take as long as the first ones. After a rest
+#: they go on when so many times as many flips are done.
+_SOON, _BEFORE_SOON, _LATER, _RESTED = 4000, 4, 4, 4
 #: Time between two offers of improvements, in times that an offer takes.
 _BETWEEN_OFFERS = 4
 #: Seconds after which a walker on an executor tells what it found, and how often at most that is done.
@@ -361,12 +362,15 @@ class Walker:
             yield weighing, turn
             initial = weighing.best()
         hitting = Hitting(work.formula, work.target, *how, initial, self._stop)
-        yield hitting, turn
         short, size = turn, len(work.formula.literals)
         programs = not (weighs or self._stream) and vertex_pays(work.formula)
-        if programs and size <= _SOON:
-            programs = False
-            yield from self._vertex_turns(hitting, short)
+        soon = programs and size <= _SOON
+        yield hitting, turn // _BEFORE_SOON if soon else turn
+        vertices = self._vertex_turns(hitting, short) if programs else iter(())
+        go_on = _LATER * size
+        if soon:
+            yield from iter(lambda: next(vertices, None), None)  # until a rest
+            go_on = _RESTED * self.flips
         if not weighs:
             yield hitting, (_AHEAD - 1) * turn
             while hitting.few and not hitting.given_up and self.flips < _START:
@@ -376,9 +380,9 @@ class Walker:
         searches: list[Hitting | Weighing | Swapping] = [hitting, weighing]
         late: dict[Search, int] = {}
         for count in itertools.count():
-            if programs and self.flips >= _LATER * size:
-                programs = False
-                yield from self._vertex_turns(hitting, short)
+            if self.flips >= go_on:
+                yield from iter(lambda: next(vertices, None), None)  # until a rest
+                go_on = _RESTED * self.flips
             best = min(searches, key=lambda each: each.cost())
             ready = count > _BEFORE_SWAPS or best.cost()[0] > 0
             if ready and len(searches) == 2 and swapping_is_possible(work.formula):
@@ -398,8 +402,11 @@ class Walker:
                     yield search, whole >> late[search]
             turn *= 2
 
-    def _vertex_turns(self, hitting: Hitting, turn: int) -> Iterator[tuple[Search, int]]:
-        """Have the search by cores go on from whole vertices of the linear program, with turns in between."""
+    def _vertex_turns(self, hitting: Hitting, turn: int) -> Iterator[tuple[Search, int] | None]:
+        """Have the search by cores go on from whole vertices of the linear program, with turns in between.
+
+        None where others should have theirs.
+        """
         if hitting.given_up:
             return
 
@@ -408,6 +415,9 @@ class Walker:
             return math.inf if hard else float(cost)
 
         for found in whole_vertices(self._work.formula, hitting, known):
+            if found is RESTS:
+                yield None
+                continue
             if found is not None:
                 hitting.adopt(found, self._stop)
             self._own[hitting] = hitting.cost()

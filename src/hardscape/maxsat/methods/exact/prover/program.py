@@ -78,7 +78,9 @@ class Program:
         """Whether there are such values; None where that was not found out."""
         self._solver.run()
         status, kinds = self._solver.getModelStatus(), self._highspy.HighsModelStatus
-        return {kinds.kOptimal: True, kinds.kInfeasible: False}.get(status)
+        if status == kinds.kOptimal:
+            return True
+        return False if status == kinds.kInfeasible else None
 
     @property
     def pivots(self) -> int:
