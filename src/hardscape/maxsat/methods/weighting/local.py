@@ -21,7 +21,9 @@ from hardscape.maxsat.methods.weighting.growing import Growing
 from hardscape.maxsat.methods.weighting.options import WeightingOptions
 from hardscape.maxsat.methods.weighting.searches import (
     NEVER,
+    Bounding,
     Covering,
+    Diagnosing,
     Hitting,
     Search,
     Walking,
@@ -357,6 +359,12 @@ class Walker:
         how = work.seed, self._stream
         weighs = looks_random(work.formula) or not wishes_are_literals(work.formula)
         initial = self._initial
+        if not (weighs or self._stream):
+            diagnosing = Diagnosing(work.formula, work.target, *how, None, self._stop)
+            while not diagnosing.given_up:
+                yield diagnosing, turn
+            if diagnosing.cost()[0] == 0:
+                initial = diagnosing.best()
         if weighs:
             weighing = self._weighing(initial)
             yield weighing, turn
@@ -495,7 +503,7 @@ class Walker:
             if not isinstance(search, Walking):
                 self._own[search] = search.cost()
             self._take(search)
-        if isinstance(search, Hitting) and self._work.incumbent is not None and self._work.tells:
+        if isinstance(search, Bounding) and self._work.incumbent is not None and self._work.tells:
             self._work.incumbent.bound_reduced(search.lower)
         return done == asked
 

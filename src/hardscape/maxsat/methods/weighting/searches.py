@@ -137,10 +137,8 @@ class Covering(_Unparametrized):
     compiled = native.core.maxsat.Covering
 
 
-class Hitting(_Unparametrized):
-    """The search by cores that unit propagation finds, of formulas with hard and soft clauses."""
-
-    compiled = native.core.maxsat.Hitting
+class Bounding(_Unparametrized):
+    """A search that ends, and knows what everything costs at least."""
 
     @property
     def given_up(self) -> bool:
@@ -157,15 +155,27 @@ class Hitting(_Unparametrized):
         return self._search.look(*vertex, literals, most, *costs)  # type: ignore[no-any-return]
 
     @property
-    def few(self) -> bool:
-        """Whether few wishes hit all cores met so far, and such sets are soon tried."""
-        return self._search.few  # type: ignore[no-any-return]
-
-    @property
     def lower(self) -> int:
         """What every assignment that satisfies the hard clauses costs at least."""
         high, low = self._search.lower
         return (high << 64) + low  # type: ignore[no-any-return]
+
+
+class Hitting(Bounding):
+    """The search by cores that unit propagation finds, of formulas with hard and soft clauses."""
+
+    compiled = native.core.maxsat.Hitting
+
+    @property
+    def few(self) -> bool:
+        """Whether few wishes hit all cores met so far, and such sets are soon tried."""
+        return self._search.few  # type: ignore[no-any-return]
+
+
+class Diagnosing(Bounding):
+    """The search for the cheapest faults of a circuit, given up at once where the formula is none."""
+
+    compiled = native.core.maxsat.Diagnosis
 
 
 def asks_for_a_cover(formula: Formula) -> bool:

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "maxsat/methods/diagnosis/diagnosis.hpp"
 #include "maxsat/methods/hitting/hitting.hpp"
 #include "maxsat/methods/weighting/covering.hpp"
 #include "native/arrays.hpp"
@@ -145,6 +146,25 @@ auto bind_plain(nb::module_& module, const char* name, const char* doc) {
           nb::arg("initial").none() = nb::none(), nb::arg("stop").none() = nb::none());
 }
 
+// One that ends, and knows what everything costs at least.
+template <class Search>
+auto bind_bounding(nb::module_& module, const char* name, const char* doc) {
+  using Py = PySearch<Search>;
+  return bind_plain<Search>(module, name, doc)
+      .def_prop_ro(
+          "given_up",
+          [](const Py& self) { return !self.search() || self.search()->given_up(); },
+          "Whether nothing is left to try.")
+      .def_prop_ro(
+          "lower",
+          [](const Py& self) {
+            const unsigned __int128 lower = self.search() ? self.search()->lower() : 0;
+            return std::make_tuple(static_cast<std::uint64_t>(lower >> 64),
+                                   static_cast<std::uint64_t>(lower));
+          },
+          "What all that satisfies the hard clauses costs at least, in two words.");
+}
+
 }  // namespace
 
 void bind_weighting(nb::module_& module) {
@@ -169,7 +189,7 @@ void bind_weighting(nb::module_& module) {
           [](const PyWeighting& self) { return self.search() ? self.search()->restarts() : 0; },
           "Restarts so far.");
   bind_plain<Covering>(module, "Covering", "Search for cheapest covers.");
-  bind_plain<Hitting>(module, "Hitting", "Search by cores of unit propagation.")
+  bind_bounding<Hitting>(module, "Hitting", "Search by cores of unit propagation.")
       .def("rows", &rows_told,
            "The linear program's rows: literals of all, which variables that relax soft clauses\n"
            "come after, and of each row how many there are and how many hold.")
@@ -181,20 +201,9 @@ void bind_weighting(nb::module_& module) {
            "2 v + 1. Variables near to a half are decided in the order of `weights`; costs are\n"
            "multiples of `step`, and no greater than `nothing` where they are rounded zeros.")
       .def_prop_ro(
-          "given_up",
-          [](const PyHitting& self) { return !self.search() || self.search()->given_up(); },
-          "Whether nothing is left to try.")
-      .def_prop_ro(
           "few", [](const PyHitting& self) { return self.search() && self.search()->few(); },
-          "Whether few wishes hit all cores met so far, and such sets are soon tried.")
-      .def_prop_ro(
-          "lower",
-          [](const PyHitting& self) {
-            const unsigned __int128 lower = self.search() ? self.search()->lower() : 0;
-            return std::make_tuple(static_cast<std::uint64_t>(lower >> 64),
-                                   static_cast<std::uint64_t>(lower));
-          },
-          "What all that satisfies the hard clauses costs at least, in two words.");
+          "Whether few wishes hit all cores met so far, and such sets are soon tried.");
+  bind_bounding<Diagnosis>(module, "Diagnosis", "Search for the cheapest faults of a circuit.");
 }
 
 }  // namespace hardscape::maxsat
