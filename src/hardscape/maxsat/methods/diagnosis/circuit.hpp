@@ -78,7 +78,8 @@ class Circuit {
   }
 
  private:
-  static constexpr std::size_t kInputs = 6;  // at most
+  // Inputs of a gate at most; looks at clauses for each literal of the formula.
+  static constexpr std::size_t kInputs = 6, kLooks = 16;
 
   // Clauses that hold a variable, and may define it.
   struct Ready {
@@ -129,13 +130,15 @@ class Circuit {
     known_.assign(f.num_variables, 0);
     touched_.assign(f.num_variables, 0);
     used_.assign(f.num_clauses, 0);
+    definition_.assign(f.num_variables, {0, 0});
     cube_.assign(1, 0);
     for (std::uint32_t c = 0; c < f.num_clauses; ++c)
       if (hard_[c] && unknown_[c] == 1) touch(c);
     look_at_touched();
     std::uint32_t free = 0;
     for (std::size_t step = 0;; ++step) {
-      if (stopped(step)) return false;
+      if (stopped(step) || looked_ > kLooks * static_cast<std::size_t>(f.start[f.num_clauses]))
+        return false;
       if (ready_.empty()) {
         while (free < f.num_variables && (known_[free] || wish_[free] != kNone)) ++free;
         if (free == f.num_variables) return true;
@@ -147,7 +150,6 @@ class Circuit {
       }
       const std::uint32_t v = ready_.top();
       ready_.pop();
-      if (known_[v]) continue;
       define(v);
       know(v);
     }
@@ -165,7 +167,11 @@ class Circuit {
   void look_at_touched() {
     for (const std::uint32_t v : looks_) {
       touched_[v] = 0;
-      if (defined(v).size()) ready_.push(v);
+      const auto found = defined(v);
+      if (found.size() <= definition_[v].second) continue;
+      if (definition_[v].second == 0) ready_.push(v);
+      definition_[v] = {definitions_.size(), found.size()};
+      definitions_.insert(definitions_.end(), found.begin(), found.end());
     }
     looks_.clear();
   }
@@ -184,13 +190,15 @@ class Circuit {
   std::span<const Ready> defined(std::uint32_t v) {
     const Instance& f = *instance_;
     candidates_.clear();
+    looked_ += f.first[2 * v + 2] - f.first[2 * v];
     for (const std::uint32_t l : {2 * v, 2 * v + 1})
       for (std::uint32_t i = f.first[l]; i < f.first[l + 1]; ++i) {
         const std::uint32_t c = f.occurrence[i];
         if (unknown_[c] == 1 && !used_[c]) candidates_.push_back({guard_[c], c, l == 2 * v});
       }
-    std::stable_sort(candidates_.begin(), candidates_.end(),
-                     [](const Ready& a, const Ready& b) { return a.wish < b.wish; });
+    const auto by_wish = [](const Ready& a, const Ready& b) { return a.wish < b.wish; };
+    if (!std::is_sorted(candidates_.begin(), candidates_.end(), by_wish))
+      std::stable_sort(candidates_.begin(), candidates_.end(), by_wish);
     std::span<const Ready> best;
     for (auto from = candidates_.begin(); from != candidates_.end();) {
       const auto to = std::find_if(from, candidates_.end(),
@@ -231,7 +239,8 @@ class Circuit {
 
   // The gate of which a variable is the output, by those of its clauses that are fewer.
   void define(std::uint32_t v) {
-    const auto clauses = defined(v);
+    const auto [from, count] = definition_[v];
+    const std::span<const Ready> clauses{definitions_.data() + from, count};
     const auto positive = static_cast<std::size_t>(std::count_if(
         clauses.begin(), clauses.end(), [](const Ready& each) { return each.positive; }));
     const bool by_positive = 2 * positive <= clauses.size();
@@ -288,13 +297,15 @@ class Circuit {
   std::vector<Constraint> constraints_;
   std::vector<std::uint32_t> literals_;
   std::vector<std::size_t> cube_;
-  std::vector<std::uint32_t> wish_, part_;       // of variables
-  std::vector<std::uint32_t> guard_, unknown_;   // of clauses
-  std::vector<std::uint8_t> used_;               // clauses
-  std::vector<std::uint8_t> known_, touched_;    // variables
+  std::vector<std::uint32_t> wish_, part_;      // of variables
+  std::vector<std::uint32_t> guard_, unknown_;  // of clauses
+  std::vector<std::uint8_t> used_;              // clauses
+  std::vector<std::uint8_t> known_, touched_;   // variables
   std::vector<std::uint32_t> looks_;
-  std::vector<Ready> candidates_;
+  std::vector<Ready> candidates_, definitions_;
+  std::vector<std::pair<std::size_t, std::size_t>> definition_;  // of variables: first, and count
   std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> ready_;
+  std::size_t looked_ = 0;
   std::uint32_t parts_ = 0;
   bool whole_ = true;
 };

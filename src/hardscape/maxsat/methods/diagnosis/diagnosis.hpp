@@ -44,8 +44,9 @@ class Diagnosis {
                     const volatile std::uint8_t* stop) {
     const std::uint64_t before = granted_;
     granted_ += flips;
+    stop_ = stop;
     const auto arrived = [&] { return best_cost_.hard == 0 && best_cost_.soft <= target; };
-    while (work_ / kLooks < granted_ && !arrived() && !given_up_ && !*stop) deepen(stop);
+    while (work_ / kLooks < granted_ && !arrived() && !over()) deepen();
     if (arrived() || *stop) granted_ = std::max(before, work_ / kLooks);
     return granted_ - before;
   }
@@ -55,10 +56,12 @@ class Diagnosis {
 
  private:
   static constexpr std::uint32_t kNone = Circuit::kNone;
-  // Literals looked at by all worlds of an evaluation in the time of a flip; most in all.
-  static constexpr std::uint64_t kLooks = 200, kMost = 20'000'000;
-  // Gates that may be flipped for what was given up before, and faults beside that.
-  static constexpr std::size_t kBefore = 8, kBeside = 6;
+  // Work is worlds, and literals of 512 at once: so much for a flip, most for each literal of the
+  // formula, and that under a threshold for what was done under the one before, at least.
+  static constexpr std::uint64_t kLooks = 128, kMost = 12, kGrowth = 5;
+  // Gates that may be flipped for what was given up before, faults beside that, and worlds of a
+  // part that explain it.
+  static constexpr std::size_t kBefore = 8, kBeside = 6, kFound = 200'000;
 
   // Wishes, given up together.
   struct Set {
@@ -71,6 +74,12 @@ class Diagnosis {
     std::uint32_t count;
     std::array<std::uint32_t, kBeside> beside;
   };
+
+  bool over() const { return given_up_ || *stop_; }
+
+  std::uint64_t most() const {
+    return kMost * static_cast<std::uint64_t>(instance_.start[instance_.num_clauses]);
+  }
 
   // The parts whose constraints do not hold without faults; false if there are none.
   bool prepare() {
@@ -98,10 +107,11 @@ class Diagnosis {
       for (std::uint32_t i = gates[g].first; i < gates[g].last; ++i)
         for (const std::uint32_t l : circuit_.cube(i)) needed[l >> 1] = 1;
     }
+    std::vector<std::uint32_t> place(instance_.num_variables);
     for (std::uint32_t p = 0; p < circuit_.parts(); ++p) {
       if (!fails[p]) continue;
       std::reverse(cone[p].begin(), cone[p].end());
-      parts_.emplace_back(circuit_, cone[p], constraints[p]);
+      parts_.emplace_back(circuit_, cone[p], constraints[p], place);
     }
     threshold_ = UINT64_MAX;
     for (const Circuit::Wish& wish : circuit_.wishes())
@@ -109,15 +119,17 @@ class Diagnosis {
     return true;
   }
 
-  // All sets of wishes that cost no more than the threshold.
-  void deepen(const volatile std::uint8_t* stop) {
-    next_ = kAll;
+  // All sets of wishes that cost no more than the threshold. The part that leaves none comes first
+  // from then on.
+  void deepen() {
     if (!sorted_) sort_parts();
+    next_ = kAll;
+    const std::uint64_t before = work_;
     std::vector<Set> sets(1);
-    for (Worlds& part : parts_) {
-      sets = explained(part, sets, stop);
-      if (given_up_ || *stop) return;
-      if (sets.empty()) break;
+    for (auto part = parts_.begin(); part != parts_.end() && !sets.empty(); ++part) {
+      sets = explained(*part, sets);
+      if (over()) return;
+      if (sets.empty()) std::rotate(parts_.begin(), part, part + 1);
     }
     if (!sets.empty()) {
       settle(*std::min_element(sets.begin(), sets.end(),
@@ -127,6 +139,7 @@ class Diagnosis {
     } else {
       if (circuit_.whole()) lower_ = std::max(lower_, next_);
       threshold_ = std::max(next_, threshold_ + threshold_ / 8);
+      given_up_ = work_ + kGrowth * (work_ - before) > most();
     }
   }
 
@@ -139,7 +152,7 @@ class Diagnosis {
     for (std::size_t p = 0; p < parts_.size(); ++p) {
       begin(parts_[p], none);
       const auto& faults = parts_[p].faults();
-      for (std::uint32_t f = 0; f < faults.size(); ++f) try_faults(std::span(&f, 1));
+      for (std::uint32_t f = 0; f < faults.size(); ++f) with_fault(f, [&] { add_worlds(); });
       evaluate();
       order.push_back({found_.size(), p});
     }
@@ -149,14 +162,13 @@ class Diagnosis {
   }
 
   // The sets that explain a part, too: as they are, or with cheap faults beside them.
-  std::vector<Set> explained(Worlds& part, const std::vector<Set>& sets,
-                             const volatile std::uint8_t* stop) {
+  std::vector<Set> explained(Worlds& part, const std::vector<Set>& sets) {
     std::vector<Set> result;
     begin(part, sets);
     std::vector<std::uint32_t> open;
-    for (set_ = 0; set_ < sets.size() && !given_up_; ++set_) {
+    for (now_.set = 0; now_.set < sets.size() && !over(); ++now_.set) {
       choose_before();
-      try_faults({});
+      add_worlds();
     }
     evaluate();
     std::vector<std::uint8_t> explains(sets.size(), 0);
@@ -167,20 +179,19 @@ class Diagnosis {
       else
         open.push_back(s);
     }
-    for (std::size_t count = 1; !open.empty() && !given_up_ && !*stop; ++count) {
+    for (std::size_t count = 1; !open.empty() && !over(); ++count) {
       found_.clear();
       std::vector<std::uint32_t> deeper;
       for (const std::uint32_t s : open) {
-        set_ = s;
+        now_.set = s;
         choose_before();
-        beside_.clear();
         if (combine(0, count, sets[s].cost)) deeper.push_back(s);
-        if (given_up_ || *stop) return {};
+        if (over()) return {};
       }
       evaluate();
       for (const World& world : found_) join(world, result);
       if (count == 1)
-        for (const World& world : found_) singles_.insert({world.set, world.beside[0]});
+        for (const World& world : found_) singles_[world.set].push_back(world.beside[0]);
       open.swap(deeper);
       if (count == kBeside && !open.empty()) given_up_ = true;
     }
@@ -189,100 +200,99 @@ class Diagnosis {
 
   // Begins with a part and sets.
   void begin(Worlds& part, const std::vector<Set>& sets) {
+    if (!worlds_.empty()) part_->evaluate();  // was stopped before
+    worlds_.clear();
     part_ = &part;
     sets_ = &sets;
-    set_ = 0;
-    worlds_.clear();
+    now_ = {};
     found_.clear();
     known_.clear();
     before_.clear();
     given_.clear();
-    singles_.clear();
+    singles_.assign(sets.size(), {});
   }
 
-  // The gates that the set's wishes are behind.
+  // The gates that the set's wishes are behind; these faults, and those that explain the part
+  // alone beside it, are not tried beside it.
   void choose_before() {
     before_.clear();
     given_.clear();
-    for (const std::uint32_t wish : (*sets_)[set_].wishes) {
+    barred_.assign(part_->faults().size(), 0);
+    for (const std::uint32_t f : singles_[now_.set]) barred_[f] = 1;
+    for (const std::uint32_t wish : (*sets_)[now_.set].wishes) {
       const std::uint32_t f = part_->fault_of(wish);
       if (f == kNone) continue;
       const Worlds::Fault& fault = part_->faults()[f];
       before_.insert(before_.end(), fault.gates.begin(), fault.gates.end());
-      given_.push_back(f);
+      if (fault.constrained) given_.push_back(f);
+      barred_[f] = 1;
     }
-    given_up_ = given_up_ || before_.size() > kBefore;
+    if (before_.size() > kBefore) {
+      given_up_ = true;
+      before_.clear();
+    }
   }
 
-  // Tries all sets of so many faults more, from one on, that cost no more than the threshold; whether
-  // there were any.
+  // Worlds of all sets of so many faults more, from one on, that cost no more than the threshold;
+  // whether there were any.
   bool combine(std::uint32_t from, std::size_t count, unsigned __int128 cost) {
     if (count == 0) {
-      try_faults(beside_);
+      add_worlds();
       return true;
     }
     const auto& faults = part_->faults();
     bool any = false;
-    for (std::uint32_t f = from; f < faults.size() && !given_up_; ++f) {
+    for (std::uint32_t f = from; f < faults.size() && !over(); ++f) {
       const unsigned __int128 with = cost + faults[f].price;
       if (with > threshold_) {
         next_ = std::min(next_, with);
         break;
       }
-      if (std::find(given_.begin(), given_.end(), f) != given_.end()) continue;
-      if (singles_.count({set_, f})) continue;
-      beside_.push_back(f);
-      any |= combine(f + 1, count - 1, with);
-      beside_.pop_back();
+      if (!barred_[f]) with_fault(f, [&] { any |= combine(f + 1, count - 1, with); });
     }
     return any;
   }
 
-  // Worlds of the set and faults beside it: each way to flip the gates that these are behind, and
-  // those of the set or not.
-  void try_faults(std::span<const std::uint32_t> beside) {
-    flips_ = before_;
-    for (const std::uint32_t f : beside) {
-      const Worlds::Fault& fault = part_->faults()[f];
-      flips_.insert(flips_.end(), fault.gates.begin(), fault.gates.end());
-    }
-    if (flips_.size() > 2 * kBefore) {
+  // Goes on with a fault beside the set, in each way to flip the gates that it is behind, or none
+  // where it is behind a constraint.
+  template <class Then>
+  void with_fault(std::uint32_t f, const Then& then) {
+    const Worlds::Fault& fault = part_->faults()[f];
+    if (fault.gates.size() > kBefore) {
       given_up_ = true;
       return;
     }
-    const std::size_t ways = std::size_t{1} << flips_.size();
-    for (std::size_t way = 0; way < ways; ++way) {
-      if (!flips_all(beside, way)) continue;
-      const std::size_t world = worlds_.size();
-      for (std::size_t i = 0; i < flips_.size(); ++i)
-        if (way >> i & 1) part_->flip(world, flips_[i]);
-      for (const std::uint32_t f : beside)
-        if (part_->faults()[f].constrained) part_->allow(world, f);
-      for (const std::uint32_t f : given_)
-        if (part_->faults()[f].constrained) part_->allow(world, f);
-      World given{set_, static_cast<std::uint32_t>(beside.size()), {}};
-      std::copy(beside.begin(), beside.end(), given.beside.begin());
-      worlds_.push_back(given);
-      if (worlds_.size() == Worlds::kCount) evaluate();
+    const std::size_t flips = flips_.size(), given = given_.size();
+    now_.beside[now_.count++] = f;
+    if (fault.constrained) given_.push_back(f);
+    for (std::size_t way = !fault.constrained; way < std::size_t{1} << fault.gates.size(); ++way) {
+      for (std::size_t i = 0; i < fault.gates.size(); ++i)
+        if (way >> i & 1) flips_.push_back(fault.gates[i]);
+      then();
+      flips_.resize(flips);
     }
+    given_.resize(given);
+    --now_.count;
   }
 
-  // Whether each of the faults flips a gate, or may violate a constraint.
-  bool flips_all(std::span<const std::uint32_t> beside, std::size_t way) const {
-    std::size_t at = before_.size();
-    for (const std::uint32_t f : beside) {
-      const Worlds::Fault& fault = part_->faults()[f];
-      const std::size_t own = way >> at & ((std::size_t{1} << fault.gates.size()) - 1);
-      if (!own && !fault.constrained) return false;
-      at += fault.gates.size();
+  // Worlds of the set and the faults beside it, for each way to flip the gates that the set is
+  // behind.
+  void add_worlds() {
+    for (std::size_t way = 0; way < std::size_t{1} << before_.size(); ++way) {
+      const std::size_t world = worlds_.size();
+      for (std::size_t i = 0; i < before_.size(); ++i)
+        if (way >> i & 1) part_->flip(world, before_[i]);
+      for (const std::uint32_t g : flips_) part_->flip(world, g);
+      for (const std::uint32_t f : given_) part_->allow(world, f);
+      worlds_.push_back(now_);
+      if (worlds_.size() == Worlds::kCount) evaluate();
     }
-    return true;
   }
 
   void evaluate() {
     if (worlds_.empty()) return;
     work_ += part_->size() + worlds_.size();
-    if (work_ > kMost) given_up_ = true;
+    given_up_ = given_up_ || work_ > most() || found_.size() > kFound;
     const Worlds::Mask& good = part_->evaluate();
     for (std::size_t i = 0; i < worlds_.size(); ++i)
       if (good[i / 64] >> i % 64 & 1) found_.push_back(worlds_[i]);
@@ -313,8 +323,7 @@ class Diagnosis {
       for (std::size_t way = 0; way < std::size_t{1} << before_.size(); ++way) {
         for (std::size_t i = 0; i < before_.size(); ++i)
           if (way >> i & 1) part.flip(0, before_[i]);
-        for (const std::uint32_t f : given_)
-          if (part.faults()[f].constrained) part.allow(0, f);
+        for (const std::uint32_t f : given_) part.allow(0, f);
         if (!(part.evaluate()[0] & 1)) continue;
         for (std::size_t i = 0; i < before_.size(); ++i)
           if (way >> i & 1) flipped[part.variable(before_[i])] = 1;
@@ -331,9 +340,8 @@ class Diagnosis {
     WideCost cost{};
     for (std::uint32_t c = 0; c < instance_.num_clauses; ++c) {
       const auto literals = instance_.literals(c);
-      if (std::any_of(literals.begin(), literals.end(), [&](auto x) {
-            return value_[Clauses::variable(x)] == (x > 0);
-          }))
+      if (std::any_of(literals.begin(), literals.end(),
+                      [&](auto x) { return value_[Clauses::variable(x)] == (x > 0); }))
         continue;
       if (hard_[c])
         ++cost.hard;
@@ -352,14 +360,16 @@ class Diagnosis {
   Circuit circuit_;
   std::vector<Worlds> parts_;  // that need an explanation
   unsigned __int128 threshold_ = 0, next_ = 0, lower_ = 0;
-  // Of the part at hand: the sets, the one whose worlds are made, the gates and faults that it is
-  // behind, faults beside it; worlds, those that were good, and sets that were joined.
+  // Of the part at hand: the sets, the world that is made next, gates and faults behind its set and
+  // what is beside it; worlds, those that were good, and sets that were joined.
+  const volatile std::uint8_t* stop_ = nullptr;
   Worlds* part_ = nullptr;
   const std::vector<Set>* sets_ = nullptr;
-  std::uint32_t set_ = 0;
-  std::vector<std::uint32_t> before_, given_, beside_, flips_;
+  World now_{};
+  std::vector<std::uint32_t> before_, given_, flips_;
   std::vector<World> worlds_, found_;
-  std::set<std::pair<std::uint32_t, std::uint32_t>> singles_;
+  std::vector<std::vector<std::uint32_t>> singles_;  // of sets
+  std::vector<std::uint8_t> barred_;                 // faults
   std::set<std::vector<std::uint32_t>> known_;
   std::uint64_t granted_ = 0, work_ = 0;
   std::vector<std::uint8_t> value_, best_;

@@ -27,17 +27,12 @@ class Worlds {
     std::vector<std::uint32_t> gates;
   };
 
-  // Gates that some constraint depends on, in their order, and the constraints of one part.
+  // Gates that some constraint depends on, in their order, and the constraints of one part; writes
+  // the places of variables.
   Worlds(const Circuit& circuit, std::span<const std::uint32_t> gates,
-         std::span<const Circuit::Constraint> constraints) {
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> local;  // of variables
-    for (std::uint32_t g = 0; g < gates.size(); ++g)
-      local.push_back({circuit.gates()[gates[g]].variable, g});
-    std::sort(local.begin(), local.end());
-    const auto code = [&](std::uint32_t l) {
-      const auto at = std::lower_bound(local.begin(), local.end(), std::pair{l >> 1, 0u});
-      return 2 * at->second + (l & 1);
-    };
+         std::span<const Circuit::Constraint> constraints, std::vector<std::uint32_t>& place) {
+    for (std::uint32_t g = 0; g < gates.size(); ++g) place[circuit.gates()[gates[g]].variable] = g;
+    const auto code = [&](std::uint32_t l) { return 2 * place[l >> 1] + (l & 1); };
     std::vector<std::pair<std::uint32_t, std::uint32_t>> behind;  // wish and gate, or kNone
     for (std::uint32_t g = 0; g < gates.size(); ++g) {
       const Circuit::Gate& gate = circuit.gates()[gates[g]];
@@ -75,14 +70,8 @@ class Worlds {
   std::size_t size() const { return literals_.size(); }
 
   // In one world, flips a gate's output, or allows what a fault is behind to be violated.
-  void flip(std::size_t world, std::uint32_t gate) {
-    set(flipped_[gate], world);
-    flips_.push_back(gate);
-  }
-  void allow(std::size_t world, std::uint32_t fault) {
-    set(allowed_[fault], world);
-    allows_.push_back(fault);
-  }
+  void flip(std::size_t world, std::uint32_t gate) { set(flipped_[gate], world); }
+  void allow(std::size_t world, std::uint32_t fault) { set(allowed_[fault], world); }
 
   // The worlds in which all constraints hold that must; begins anew.
   const Mask& evaluate() {
@@ -93,6 +82,7 @@ class Worlds {
       Mask holds{};
       for (; cube < cubes_[g]; ++cube) add(cube, holds);
       for (std::size_t i = 0; i < any.size(); ++i) value_[g][i] = any[i] ^ holds[i];
+      flipped_[g].fill(0);
     }
     good_.fill(~std::uint64_t{0});
     for (const std::uint32_t fault : guard_) {
@@ -101,10 +91,8 @@ class Worlds {
       for (std::size_t i = 0; i < violated.size(); ++i)
         good_[i] &= ~violated[i] | (fault == kNone ? 0 : allowed_[fault][i]);
     }
-    for (const std::uint32_t g : flips_) flipped_[g].fill(0);
-    for (const std::uint32_t f : allows_) allowed_[f].fill(0);
-    flips_.clear();
-    allows_.clear();
+    for (const std::uint32_t fault : guard_)
+      if (fault != kNone) allowed_[fault].fill(0);
     return good_;
   }
 
@@ -149,7 +137,6 @@ class Worlds {
   std::vector<Fault> faults_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> place_;  // of wishes' faults
   std::vector<Mask> value_, flipped_, allowed_;
-  std::vector<std::uint32_t> flips_, allows_;
   Mask good_;
 };
 

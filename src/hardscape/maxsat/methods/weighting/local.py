@@ -299,8 +299,9 @@ class Walker:
         turn = _FIRST_ALONE + formula.num_variables
         cover, size = asks_for_a_cover(formula), len(formula.literals)
         mixed = 0 < formula.num_hard < formula.num_clauses
-        hitting = size <= _MOST_SWAPPED and mixed and not cover
-        if hitting:
+        if mixed and not cover and size <= _MOST_GROWN and not self._stream:
+            yield from self._diagnosing_turns(turn // _SHORT)
+        if size <= _MOST_SWAPPED and mixed and not cover:
             yield from self._hitting_turns(turn // _SHORT)
             return
         if mixed and not cover and size <= _MOST_HIT and wishes_are_literals(formula):
@@ -348,6 +349,15 @@ class Walker:
                     few = None
             yield search, part
 
+    def _diagnosing_turns(self, turn: int) -> Iterator[tuple[Search, int]]:
+        """The faults of a circuit, where the formula is one; others go on from the cheapest."""
+        work = self._work
+        search = Diagnosing(work.formula, work.target, work.seed, self._stream, None, self._stop)
+        while not search.given_up:
+            yield search, turn
+        if search.cost()[0] == 0:
+            self._initial = search.best()
+
     def _hitting_turns(self, turn: int) -> Iterator[tuple[Search, int]]:
         """Cores of propagation, clause weighting, before or behind, and later exchanges by a solver.
 
@@ -359,12 +369,6 @@ class Walker:
         how = work.seed, self._stream
         weighs = looks_random(work.formula) or not wishes_are_literals(work.formula)
         initial = self._initial
-        if not (weighs or self._stream):
-            diagnosing = Diagnosing(work.formula, work.target, *how, None, self._stop)
-            while not diagnosing.given_up:
-                yield diagnosing, turn
-            if diagnosing.cost()[0] == 0:
-                initial = diagnosing.best()
         if weighs:
             weighing = self._weighing(initial)
             yield weighing, turn

@@ -152,8 +152,7 @@ auto bind_bounding(nb::module_& module, const char* name, const char* doc) {
   using Py = PySearch<Search>;
   return bind_plain<Search>(module, name, doc)
       .def_prop_ro(
-          "given_up",
-          [](const Py& self) { return !self.search() || self.search()->given_up(); },
+          "given_up", [](const Py& self) { return !self.search() || self.search()->given_up(); },
           "Whether nothing is left to try.")
       .def_prop_ro(
           "lower",
