@@ -16,7 +16,9 @@ def faulty_circuit(seed, *, tests=2, gates=5, most=9):
     inputs = int(rng.integers(1, 3))
     wishes = int(rng.integers(2, gates + 1))
     guards = [g % wishes + 1 if rng.random() < 0.7 else None for g in range(gates)]
-    open_share, free_share = ((0.1, 0.5) if rng.random() < 0.3 else (0.0, 0.0)) if seed % 2 else (0, 0)
+    open_share, free_share = (
+        ((0.1, 0.5) if rng.random() < 0.3 else (0.0, 0.0)) if seed % 2 else (0, 0)
+    )
     kinds = []
     for g in range(gates):
         parents = sorted(set(rng.integers(0, inputs + g, rng.integers(1, 4)).tolist()))
@@ -29,7 +31,9 @@ def faulty_circuit(seed, *, tests=2, gates=5, most=9):
             for row, bits in enumerate(product((0, 1), repeat=len(parents))):
                 if rng.random() < open_share:
                     continue
-                clause = [-(p + 1 + top) if b else p + 1 + top for p, b in zip(parents, bits, strict=True)]
+                clause = [
+                    -(p + 1 + top) if b else p + 1 + top for p, b in zip(parents, bits, strict=True)
+                ]
                 clause.append(out if table[row] else -out)
                 hard.append(clause if guards[g] is None else [*clause, -guards[g]])
             row = int("".join(str(value[p]) for p in parents), 2)

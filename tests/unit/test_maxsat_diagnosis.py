@@ -96,7 +96,9 @@ def test_two_faults_of_equal_symptoms_are_told_apart_by_their_prices():
     # Two buffers in a row, of which 1 goes in and 0 comes out: the cheaper one is at fault.
     hard = [[-1, -3, 4], [-1, 3, -4], [-2, -4, 5], [-2, 4, -5], [3], [-5]]
     for weights, at_fault in (([2, 5], 0), ([5, 2], 1)):
-        result = solve(Formula.from_clauses([[1], [2]], weights, hard=hard), method="weighting", seed=1)
+        result = solve(
+            Formula.from_clauses([[1], [2]], weights, hard=hard), method="weighting", seed=1
+        )
         assert (result.status, result.cost) == ("OPTIMUM FOUND", 2)
         assert result.assignment[:2].tolist() == [at_fault != 0, at_fault != 1]
 

@@ -1,0 +1,1 @@
+"""The cheapest faults of a circuit."""
