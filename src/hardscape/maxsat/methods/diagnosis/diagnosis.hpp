@@ -26,7 +26,11 @@ class Diagnosis {
             std::uint64_t, std::uint64_t, const std::uint8_t*, const Poll& stopped)
       : instance_(instance), weight_(weight), hard_(hard) {
     complete_ = instance.complete;
-    given_up_ = !complete_ || !circuit_.read(instance, weight, hard, stopped) || !prepare();
+    given_up_ = !complete_ || !circuit_.read(instance, weight, hard, stopped);
+    if (given_up_)
+      forget();
+    else
+      prepare();
   }
 
   // False where the constructor was stopped: not to be used.
@@ -47,6 +51,7 @@ class Diagnosis {
     stop_ = stop;
     const auto arrived = [&] { return best_cost_.hard == 0 && best_cost_.soft <= target; };
     while (work_ / kLooks < granted_ && !arrived() && !over()) deepen();
+    if (given_up_) forget();
     if (arrived() || *stop) granted_ = std::max(before, work_ / kLooks);
     return granted_ - before;
   }
@@ -75,14 +80,20 @@ class Diagnosis {
     std::array<std::uint32_t, kBeside> beside;
   };
 
+  // Gives memory back at the end.
+  void forget() {
+    circuit_ = {};
+    parts_.clear();
+  }
+
   bool over() const { return given_up_ || *stop_; }
 
   std::uint64_t most() const {
     return kMost * static_cast<std::uint64_t>(instance_.start[instance_.num_clauses]);
   }
 
-  // The parts whose constraints do not hold without faults; false if there are none.
-  bool prepare() {
+  // The parts whose constraints do not hold without faults.
+  void prepare() {
     const auto& gates = circuit_.gates();
     value_.assign(instance_.num_variables, 0);
     for (const Circuit::Wish& wish : circuit_.wishes())
@@ -116,7 +127,6 @@ class Diagnosis {
     threshold_ = UINT64_MAX;
     for (const Circuit::Wish& wish : circuit_.wishes())
       threshold_ = std::min<unsigned __int128>(threshold_, wish.price);
-    return true;
   }
 
   // All sets of wishes that cost no more than the threshold. The part that leaves none comes first

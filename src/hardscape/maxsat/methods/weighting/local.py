@@ -300,7 +300,11 @@ class Walker:
         cover, size = asks_for_a_cover(formula), len(formula.literals)
         mixed = 0 < formula.num_hard < formula.num_clauses
         if mixed and not cover and size <= _MOST_GROWN and not self._stream:
-            yield from self._diagnosing_turns(turn // _SHORT)
+            diagnosing = self._diagnosing()  # has tables that the next search shares
+            while not diagnosing.given_up:
+                yield diagnosing, turn // _SHORT
+            if diagnosing.cost()[0] == 0:
+                self._initial = diagnosing.best()
         if size <= _MOST_SWAPPED and mixed and not cover:
             yield from self._hitting_turns(turn // _SHORT)
             return
@@ -349,14 +353,10 @@ class Walker:
                     few = None
             yield search, part
 
-    def _diagnosing_turns(self, turn: int) -> Iterator[tuple[Search, int]]:
-        """The faults of a circuit, where the formula is one; others go on from the cheapest."""
+    def _diagnosing(self) -> Diagnosing:
+        """The search for faults, which is over where the formula is no circuit."""
         work = self._work
-        search = Diagnosing(work.formula, work.target, work.seed, self._stream, None, self._stop)
-        while not search.given_up:
-            yield search, turn
-        if search.cost()[0] == 0:
-            self._initial = search.best()
+        return Diagnosing(work.formula, work.target, work.seed, self._stream, None, self._stop)
 
     def _hitting_turns(self, turn: int) -> Iterator[tuple[Search, int]]:
         """Cores of propagation, clause weighting, before or behind, and later exchanges by a solver.
