@@ -13,8 +13,9 @@ pytest.importorskip("pysat", reason="python-sat is not installed")
 
 @pytest.fixture(autouse=True)
 def large(monkeypatch):
-    """Every formula counts as one whose soft clauses are too many to be exchanged."""
+    """Every formula counts as one whose soft clauses are too many to be exchanged, and as no circuit."""
     monkeypatch.setattr(local, "_MOST_SWAPPED", 0)
+    monkeypatch.setattr(local, "_MOST_DIAGNOSED", 0)
 
 
 @pytest.fixture

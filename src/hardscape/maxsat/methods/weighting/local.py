@@ -54,6 +54,8 @@ _FIRST_ALONE, _MOST_SWAPPED, _MOST_GROWN = 8_000, 200_000, 3_000_000
 #: Literals above which no search by cores begins; between these and where soft clauses are no longer exchanged
 #: it goes on only as long as few wishes hit all cores.
 _MOST_HIT = 3_000_000
+#: Literals above which no circuit is looked for.
+_MOST_DIAGNOSED = 3_000_000
 #: Rounds of two searches before a third one exchanges soft clauses.
 _BEFORE_SWAPS = 5
 #: More flips before a solver is asked about small formulas without hard clauses: to begin with one takes it
@@ -299,7 +301,7 @@ class Walker:
         turn = _FIRST_ALONE + formula.num_variables
         cover, size = asks_for_a_cover(formula), len(formula.literals)
         mixed = 0 < formula.num_hard < formula.num_clauses
-        if mixed and not cover and size <= _MOST_GROWN and not self._stream:
+        if mixed and not cover and size <= _MOST_DIAGNOSED and not self._stream:
             diagnosing = self._diagnosing()  # has tables that the next search shares
             while not diagnosing.given_up:
                 yield diagnosing, turn // _SHORT
