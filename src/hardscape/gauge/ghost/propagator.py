@@ -437,6 +437,11 @@ def running_coupling(ghost: GhostPropagator, gluon: GluonPropagator) -> RunningC
     >>> gauge.running_coupling(ghost, gluon).beta
     6.0
     """
+    if not (isinstance(ghost, GhostPropagator) and isinstance(gluon, GluonPropagator)):
+        raise InputError(
+            f"ghost={type(ghost).__name__}, gluon={type(gluon).__name__}; a GhostPropagator and a "
+            "GluonPropagator are accepted"
+        )
     alike = gluon.shape == ghost.shape and gluon.xi == ghost.xi
     if gluon.beta is None or gluon.gauge != "landau" or not alike:
         raise InputError(
