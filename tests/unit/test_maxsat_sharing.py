@@ -3,6 +3,8 @@
 import math
 import threading
 import time
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -224,6 +226,21 @@ def test_up_to_a_short_limit_a_prover_waits_for_a_search_that_gets_on(gets_on, m
     result = solve(formula, seed=1, time_limit=1.5, threads=1, device="cpu")
     assert any("exact" in part for part in result.ran) != gets_on
     assert formula.evaluate(result.assignment)[0] == 0
+
+
+@pytest.mark.parametrize(("literals", "pays"), [(200_000, True), (400_000, True), (600_000, False)])
+def test_a_prover_that_takes_long_to_begin_does_not_begin_late(literals, pays):
+    left = SimpleNamespace(left=0.7)
+    task: Any = SimpleNamespace(
+        incumbent=SimpleNamespace(best=found(3)),
+        options=SimpleNamespace(deadline=left),
+        presolved=SimpleNamespace(formula=SimpleNamespace(literals=range(literals))),
+    )
+    stuck = Pace()
+    stuck.walked(0.3, None, None)
+    assert pace.proof_pays(task, stuck, 1.0) == pays
+    left.left = 1.7
+    assert pace.proof_pays(task, stuck, 1.0)
 
 
 def test_other_threads_go_on_while_the_prover_asks():

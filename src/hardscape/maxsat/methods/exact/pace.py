@@ -16,8 +16,8 @@ _STUCK, _ENDED, _LONG = 0.5, 0.8, 1.0
 SHORT = 2.0
 #: Up to a short limit a search has such shares of the time before a prover begins: where it satisfies the hard
 #: clauses, and where it does not. None begins in the last part of the time, or in so
-#: many last seconds where that is less.
-_SEARCHED, _UNBEGUN, _LAST, _SECONDS = 0.25, 0.6, 0.5, 0.4
+#: many last seconds where that is less; nor in so many for each literal, which it takes to begin.
+_SEARCHED, _UNBEGUN, _LAST, _SECONDS, _EACH = 0.25, 0.6, 0.5, 0.4, 1.5e-6
 
 
 class Pace:
@@ -70,7 +70,8 @@ def asks_in_vain(task: Task) -> bool:
 def proof_pays(task: Task, pace: Pace, short: float) -> bool:
     """Whether a proof may be tried within a short limit, of which the search had some time."""
     best, left = task.incumbent.best, task.options.deadline.left
-    if left is None or left < min(_SECONDS, _LAST * short):
+    begins = _EACH * len(task.presolved.formula.literals)
+    if left is None or left < max(begins, min(_SECONDS, _LAST * short)):
         return False
     if best is None or best.hard_violations:
         return not asks_in_vain(task) and pace.seconds >= _UNBEGUN * short

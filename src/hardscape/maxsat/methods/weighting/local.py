@@ -51,9 +51,9 @@ _CLOSE_SHARE, _CLOSE, _FALLING = 0.001, 2, 0.9
 #: Flips of the clause-weighting search before another search has its first turn; literals from which on
 #: soft clauses are no longer exchanged, and those from which on no SAT solver is asked.
 _FIRST_ALONE, _MOST_SWAPPED, _MOST_GROWN = 8_000, 200_000, 3_000_000
-#: Literals above which no search by cores begins; between these and where soft clauses are no longer exchanged
-#: it goes on only as long as few wishes hit all cores.
-_MOST_HIT = 3_000_000
+#: Literals above which no search by cores begins; and its flips before any other where soft clauses are no
+#: longer exchanged, as long as few wishes hit all cores.
+_MOST_HIT, _OPENING = 3_000_000, 200_000
 #: Literals above which no circuit is looked for.
 _MOST_DIAGNOSED = 3_000_000
 #: Rounds of two searches before a third one exchanges soft clauses.
@@ -330,29 +330,31 @@ class Walker:
             turn *= 2
 
     def _opened_turns(self, turn: int) -> Iterator[tuple[Search, int]]:
-        """The same after a search by cores, which goes on as long as few wishes hit them all."""
+        """The same after a search by cores, which goes on as long as few wishes hit them all, or it is best."""
         work = self._work
         hitting = Hitting(
             work.formula, work.target, work.seed, self._stream, self._initial, self._stop
         )
         yield hitting, turn // _SHORT
-        until = self.flips + max(_START, turn)
+        until = self.flips + _OPENING
         while hitting.few and not hitting.given_up and self.flips < until:
             yield hitting, turn // _SHORT
-        initial = self._initial if hitting.cost()[0] else hitting.best()
-        few = hitting if hitting.few and not hitting.given_up else None
+        feasible = hitting.cost()[0] == 0
+        beside = hitting if feasible or hitting.few else None
+        weighing = self._weighing(hitting.best() if feasible else self._initial)
         del hitting  # its memory, where it has ended
-        weighing = self._weighing(initial)
         yield weighing, turn
         for search, part in self._grown_turns(weighing, turn):
-            if few is not None:
-                if not weighing.cost()[0] and weighing.cost() < few.cost():
-                    few.adopt(weighing.best(), self._stop)
-                yield few, part
-                if few.cost() < weighing.cost():
-                    weighing.adopt(few.best(), self._stop)
-                if not few.few or few.given_up:
-                    few = None
+            if beside is not None:
+                better = weighing.cost() < beside.cost()
+                if beside.given_up or (better and not beside.few):
+                    beside = None
+                else:
+                    if better and not weighing.cost()[0]:
+                        beside.adopt(weighing.best(), self._stop)
+                    yield beside, part
+                    if beside.cost() < weighing.cost():
+                        weighing.adopt(beside.best(), self._stop)
             yield search, part
 
     def _diagnosing(self) -> Diagnosing:
