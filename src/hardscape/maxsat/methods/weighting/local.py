@@ -436,8 +436,9 @@ class Walker:
                 continue
             if found is not None:
                 hitting.adopt(found, self._stop)
-            self._own[hitting] = hitting.cost()
-            self._take(hitting)
+            if hitting.cost()[0] == 0:  # else it may have nothing yet
+                self._own[hitting] = hitting.cost()
+                self._take(hitting)
             yield hitting, turn // 2
 
     def _whole(self, search: Search, turn: int) -> int:
