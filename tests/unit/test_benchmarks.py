@@ -23,6 +23,7 @@ NAMES = sorted(benchmarks())
 SMALLEST = {
     "calls": ("--only 4x4", 3),
     "gauge.fixing": ("--no-gpu --extent 4", 3),
+    "gauge.ghosts": ("--no-gpu --extent 4 --momenta 1 --threads 1", 1),
     "gauge.reading": ("--extent 4 --repeats 1", 2),
     "ising.mps": ("--sizes 10 --bond-dimensions 4 --dbetas 0.5 --instances 2 --num-states 5", 1),
     "ising.scaling": ("18 --workers 2", 0),
