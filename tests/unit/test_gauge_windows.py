@@ -14,7 +14,7 @@ from hardscape.errors import InputError
 from hardscape.gauge import GaugeField
 from hardscape.gauge.domains.grid import Grid, Held
 from hardscape.gauge.domains.sites import ROWS, TIME, Faces
-from hardscape.gauge.lattice.schedule import WHOLE, Schedule
+from hardscape.gauge.lattice.schedule import WHOLE, Rows, Schedule, Window
 from hardscape.gauge.stored.instance import THREADS, Instance
 from helpers.cuda_on_host import compiled, launched
 
@@ -192,6 +192,34 @@ def test_windows_hand_over_their_sides_and_sum_as_the_whole_does() -> None:
     launched(alone, "gauge_measure", PARTS, THREADS, whole_part.links, whole_part.g, first)
     assert sums[0].tobytes() == first.tobytes()
     assert np.isfinite(sums).all()
+
+
+#: A kernel that tells the numbers that sites have in the whole lattice.
+_NUMBERS = """
+#include "gauge/lattice/site.cuh"
+using namespace hardscape::gauge;
+extern "C" __global__ void probe(long long* told, long long origin) {
+  for (int i = threadIdx.x; i < kVolume; i += blockDim.x) {
+    told[i] = number_in_whole(Site::numbered(i), origin);
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("rows", [Rows(), Rows(1, 1, 4, 4, 6)], ids=str)
+def test_sites_of_lattices_beyond_32_bits_have_numbers_of_their_own(rows: Rows) -> None:
+    """Random numbers are those of a site's number: no two sites may share one."""
+    window = Window(1, 2**28 - 1, 4, 4, rows=rows)
+    instance = Instance((4, 4, 4, 4), 3, True, window=window)
+    measure = instance.kernel("measure", "gauge_measure")
+    constants = measure.source[: measure.source.index("//")]
+    told = np.zeros((4, 4, 4, 4), dtype=np.int64)
+    library = compiled(constants + _NUMBERS, measure.headers)
+    launched(library, "probe", 1, 32, told, instance.origin)
+    t, z, y, x = np.indices(told.shape)
+    line = (t + 2**28 - 1) * (rows.whole or 4) + z + rows.first
+    assert (told == (line * 4 + y) * 4 + x).all()
+    assert told.min() > 2**33
 
 
 def test_gpus_cut_rows_where_timeslices_do_not_suffice() -> None:

@@ -50,8 +50,8 @@ __device__ void store_in_rows(Chunk* left, Chunk* right, const Site& at, int col
 
 extern "C" __global__ void __launch_bounds__(kThreads)
     chain_step(Chunk* links, Chunk* before, Chunk* after, const double* coupling,
-               unsigned long long seed, long long number, int color, int mu, int first, int origin,
-               Chunk* left, Chunk* right, Chunk* left_before, Chunk* right_before,
+               unsigned long long seed, long long number, int color, int mu, int first,
+               long long origin, Chunk* left, Chunk* right, Chunk* left_before, Chunk* right_before,
                Chunk* left_after, Chunk* right_after) {
   const int place = blockIdx.x * kThreads + threadIdx.x;
   if (place >= kHalf) return;

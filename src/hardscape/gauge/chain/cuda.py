@@ -19,7 +19,7 @@ from hardscape.gauge.domains.gpus import lanes, linked
 from hardscape.gauge.domains.grid import Grid, Held
 from hardscape.gauge.lattice.cuda import require_even
 from hardscape.gauge.lattice.schedule import WHOLE
-from hardscape.gauge.stored.instance import THREADS, Instance
+from hardscape.gauge.stored.instance import AS_WRITTEN, THREADS, Instance
 from hardscape.gauge.stored.storage import Storage
 
 #: Blocks that share a timeslice when it is measured.
@@ -40,7 +40,8 @@ def chain_kernel(
     of_launch = {"kThreads": THREADS, "kShares": _PARTS, "kHeat": heat}
     numbers = instance.constants | of_action | of_launch
     file = "sites" if name in ("sites", "sums") else "chain"
-    return kernel(f"gauge/chain/{file}.cu", f"chain_{name}", constants=numbers)
+    path = f"gauge/chain/{file}.cu"
+    return kernel(path, f"chain_{name}", constants=numbers, options=AS_WRITTEN)
 
 
 class CudaChain:
@@ -228,7 +229,7 @@ class ChainWindow:
             np.int32(color),
             np.int32(mu),
             np.int32(self.instance.window.first),
-            np.int32(self.instance.origin),
+            np.int64(self.instance.origin),
             *[one._links for one in across],
         )
 

@@ -8,7 +8,7 @@ using namespace hardscape::gauge;
 extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
     gauge_color(const Chunk* __restrict__ links, Chunk* g, const double* __restrict__ steps,
                 const unsigned long long* __restrict__ seeds, const long long* __restrict__ firsts,
-                const unsigned char* __restrict__ active, int color, int origin, int sides) {
+                const unsigned char* __restrict__ active, int color, long long origin, int sides) {
   const int place = blockIdx.x * kThreads + threadIdx.x;
   if (place >= kHalf) return;
   Task task{};

@@ -55,7 +55,7 @@ HS_HD inline Matrix<N, T> antihermitian(const Matrix<N, T>& m) {
     }
     trace += x.im[i][i];
   }
-  for (int i = 0; i < N; ++i) x.im[i][i] -= trace * (RealOf<T>(1) / N);
+  for (int i = 0; i < N; ++i) x.im[i][i] = minus(x.im[i][i], trace, RealOf<T>(1) / N);
   return x;
 }
 
@@ -78,8 +78,8 @@ HS_HD inline Matrix<N, T> moved(const Matrix<N, T>& g, Matrix<N, T> x) {
   T square = T{} + RealOf<T>(1);
   for (int i = 0; i < N; ++i) {
     for (int j = 0; j < N; ++j) {
-      square += x.re[i][j] * x.re[i][j];
-      square += x.im[i][j] * x.im[i][j];
+      square = plus(square, x.re[i][j], x.re[i][j]);
+      square = plus(square, x.im[i][j], x.im[i][j]);
     }
   }
   const T scale = inverse_sqrt(square);
@@ -94,8 +94,8 @@ HS_HD inline Matrix<N, T> moved(const Matrix<N, T>& g, Matrix<N, T> x) {
     sum = multiply(x, sum);
     for (int i = 0; i < N; ++i) {
       for (int j = 0; j < N; ++j) {
-        sum.re[i][j] = g.re[i][j] + sum.re[i][j] * (RealOf<T>(1) / order);
-        sum.im[i][j] = g.im[i][j] + sum.im[i][j] * (RealOf<T>(1) / order);
+        sum.re[i][j] = plus(g.re[i][j], sum.re[i][j], RealOf<T>(1) / order);
+        sum.im[i][j] = plus(g.im[i][j], sum.im[i][j], RealOf<T>(1) / order);
       }
     }
   }

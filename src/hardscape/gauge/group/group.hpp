@@ -31,8 +31,8 @@ struct Group {
     add_determinant(a, re, im);
     for (int j = 0; j < N; ++j) {
       const T x = a.re[N - 1][j], y = a.im[N - 1][j];
-      a.re[N - 1][j] = re * x + im * y;
-      a.im[N - 1][j] = re * y - im * x;
+      a.re[N - 1][j] = plus(T(re * x), im, y);
+      a.im[N - 1][j] = minus(T(re * y), im, x);
     }
   }
 
@@ -43,21 +43,21 @@ struct Group {
     T sign = T{} + one, x = sign, y{};
     HS_ROLLED for (int c = 0; c < N; ++c) {
       HS_ROLLED for (int row = c + 1; row < N; ++row) raise_pivot(a, c, row, sign);
-      const T p = a.re[c][c], q = a.im[c][c], scale = one / (p * p + q * q + tiny);
+      const T p = a.re[c][c], q = a.im[c][c], scale = one / (plus(T(p * p), q, q) + tiny);
       const T before = x;
-      x = x * p - y * q;
-      y = before * q + y * p;
+      x = minus(T(x * p), y, q);
+      y = plus(T(before * q), y, p);
       HS_ROLLED for (int row = c + 1; row < N; ++row) {
-        const T u = (a.re[row][c] * p + a.im[row][c] * q) * scale;
-        const T v = (a.im[row][c] * p - a.re[row][c] * q) * scale;
+        const T u = plus(T(a.re[row][c] * p), a.im[row][c], q) * scale;
+        const T v = minus(T(a.im[row][c] * p), a.re[row][c], q) * scale;
         HS_ROLLED for (int j = c + 1; j < N; ++j) {
-          a.re[row][j] -= u * a.re[c][j] - v * a.im[c][j];
-          a.im[row][j] -= u * a.im[c][j] + v * a.re[c][j];
+          a.re[row][j] -= minus(T(u * a.re[c][j]), v, a.im[c][j]);
+          a.im[row][j] -= plus(T(u * a.im[c][j]), v, a.re[c][j]);
         }
       }
     }
-    re += sign * x;
-    im += sign * y;
+    re = plus(re, sign, x);
+    im = plus(im, sign, y);
   }
 
  private:
@@ -70,16 +70,16 @@ struct Group {
     }
     for (int j = 0; j < N; ++j) {
       const T x = a.re[above][j], y = a.im[above][j];
-      a.re[i][j] = a.re[i][j] - overlap.re * x + overlap.im * y;
-      a.im[i][j] = a.im[i][j] - overlap.re * y - overlap.im * x;
+      a.re[i][j] = plus(minus(a.re[i][j], overlap.re, x), overlap.im, y);
+      a.im[i][j] = minus(minus(a.im[i][j], overlap.re, y), overlap.im, x);
     }
   }
 
   // Exchanges rows c and `row` where the latter's entry in column c is larger.
   template <class T>
   HS_HD static void raise_pivot(Matrix<N, T>& a, int c, int row, T& sign) {
-    const T here = a.re[c][c] * a.re[c][c] + a.im[c][c] * a.im[c][c];
-    const T there = a.re[row][c] * a.re[row][c] + a.im[row][c] * a.im[row][c];
+    const T here = plus(T(a.re[c][c] * a.re[c][c]), a.im[c][c], a.im[c][c]);
+    const T there = plus(T(a.re[row][c] * a.re[row][c]), a.im[row][c], a.im[row][c]);
     const auto larger = there > here;
     const auto exchange = [&](T& x, T& y) {
       const T kept = x;
@@ -135,10 +135,11 @@ struct Group<3> {
   HS_HD static void complete(Matrix<3, T>& a) {
     for (int j = 0; j < 3; ++j) {
       const int k = (j + 1) % 3, l = (j + 2) % 3;
-      const T re = a.re[0][k] * a.re[1][l] - a.im[0][k] * a.im[1][l] - a.re[0][l] * a.re[1][k];
-      const T im = a.re[0][l] * a.im[1][k] + a.im[0][l] * a.re[1][k] - a.re[0][k] * a.im[1][l];
-      a.re[2][j] = re + a.im[0][l] * a.im[1][k];
-      a.im[2][j] = im - a.im[0][k] * a.re[1][l];
+      T re = a.re[0][k] * a.re[1][l], im = a.re[0][l] * a.im[1][k];
+      re = minus(minus(re, a.im[0][k], a.im[1][l]), a.re[0][l], a.re[1][k]);
+      im = minus(plus(im, a.im[0][l], a.re[1][k]), a.re[0][k], a.im[1][l]);
+      a.re[2][j] = plus(re, a.im[0][l], a.im[1][k]);
+      a.im[2][j] = minus(im, a.im[0][k], a.re[1][l]);
     }
   }
 
@@ -150,16 +151,16 @@ struct Group<3> {
       const int k = (j + 1) % 3, l = (j + 2) % 3;
       T& re = kAdjoint ? sum.re[j][2] : sum.re[2][j];
       T& im = kAdjoint ? sum.im[j][2] : sum.im[2][j];
-      re += a.re[0][k] * a.re[1][l];
-      re -= a.im[0][k] * a.im[1][l];
-      re -= a.re[0][l] * a.re[1][k];
-      re += a.im[0][l] * a.im[1][k];
+      re = plus(re, a.re[0][k], a.re[1][l]);
+      re = minus(re, a.im[0][k], a.im[1][l]);
+      re = minus(re, a.re[0][l], a.re[1][k]);
+      re = plus(re, a.im[0][l], a.im[1][k]);
       const T x = kAdjoint ? -a.re[1][k] : a.re[1][k], y = kAdjoint ? -a.re[1][l] : a.re[1][l];
       const T u = kAdjoint ? -a.im[1][k] : a.im[1][k], v = kAdjoint ? -a.im[1][l] : a.im[1][l];
-      im += a.re[0][l] * u;
-      im += a.im[0][l] * x;
-      im -= a.re[0][k] * v;
-      im -= a.im[0][k] * y;
+      im = plus(im, a.re[0][l], u);
+      im = plus(im, a.im[0][l], x);
+      im = minus(im, a.re[0][k], v);
+      im = minus(im, a.im[0][k], y);
     }
   }
 
@@ -173,8 +174,8 @@ struct Group<3> {
     }
     for (int j = 0; j < 3; ++j) {
       const T x = a.re[0][j], y = a.im[0][j];
-      a.re[1][j] = a.re[1][j] - overlap.re * x + overlap.im * y;
-      a.im[1][j] = a.im[1][j] - overlap.re * y - overlap.im * x;
+      a.re[1][j] = plus(minus(a.re[1][j], overlap.re, x), overlap.im, y);
+      a.im[1][j] = minus(minus(a.im[1][j], overlap.re, y), overlap.im, x);
     }
     normalize_row(a, 1);
     complete(a);
@@ -183,10 +184,10 @@ struct Group<3> {
   template <class T>
   HS_HD static void cofactor(const Matrix<3, T>& a, int j, T& re, T& im) {
     const int k = (j + 1) % 3, l = (j + 2) % 3;
-    re = a.re[0][k] * a.re[1][l] - a.im[0][k] * a.im[1][l] - a.re[0][l] * a.re[1][k] +
-         a.im[0][l] * a.im[1][k];
-    im = a.re[0][k] * a.im[1][l] + a.im[0][k] * a.re[1][l] - a.re[0][l] * a.im[1][k] -
-         a.im[0][l] * a.re[1][k];
+    re = minus(T(a.re[0][k] * a.re[1][l]), a.im[0][k], a.im[1][l]);
+    re = plus(minus(re, a.re[0][l], a.re[1][k]), a.im[0][l], a.im[1][k]);
+    im = plus(T(a.re[0][k] * a.im[1][l]), a.im[0][k], a.re[1][l]);
+    im = minus(minus(im, a.re[0][l], a.im[1][k]), a.im[0][l], a.re[1][k]);
   }
 };
 
@@ -236,8 +237,8 @@ HS_HD inline void add_determinant(const Matrix<N, T>& a, T& re, T& im) {
     for (int j = 0; j < N; ++j) {
       T x, y;
       Group<N>::cofactor(a, j, x, y);
-      re += x * a.re[N - 1][j] - y * a.im[N - 1][j];
-      im += x * a.im[N - 1][j] + y * a.re[N - 1][j];
+      re += minus(T(x * a.re[N - 1][j]), y, a.im[N - 1][j]);
+      im += plus(T(x * a.im[N - 1][j]), y, a.re[N - 1][j]);
     }
   }
 }

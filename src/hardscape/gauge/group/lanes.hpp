@@ -36,6 +36,13 @@ struct Lanes {
 HS_HD inline float inverse_sqrt(float x) { return rsqrtf(x); }
 HS_HD inline double inverse_sqrt(double x) { return rsqrt(x); }
 
+// c + a b and c - a b. Where one kernel must come to the bits of another one, the compiler is not
+// free to choose what it fuses: it is told here, and fuses nothing else.
+HS_HD inline float plus(float c, float a, float b) { return fmaf(a, b, c); }
+HS_HD inline double plus(double c, double a, double b) { return fma(a, b, c); }
+HS_HD inline float minus(float c, float a, float b) { return fmaf(-a, b, c); }
+HS_HD inline double minus(double c, double a, double b) { return fma(-a, b, c); }
+
 #else
 
 template <class T, int W>
@@ -53,6 +60,16 @@ using Packed = typename Pack<T, W>::type;
 // The integer as wide as a number, by which lanes are chosen.
 template <class T>
 using Word = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+
+// On the CPU a product is rounded before it is added.
+template <class T, class A, class B>
+inline T plus(const T& c, const A& a, const B& b) {
+  return c + a * b;
+}
+template <class T, class A, class B>
+inline T minus(const T& c, const A& a, const B& b) {
+  return c - a * b;
+}
 
 // A root and a division, each rounded once, so that all instruction sets and numbers of lanes
 // agree. Of 0, as the staples beyond an open boundary are, it is large and not infinite.

@@ -22,25 +22,25 @@ struct Matrix {
   }
 };
 
-// Sums grow by one product at a time: each is then one fused instruction.
+// Sums grow by one product at a time: each is then one instruction.
 template <class T>
 struct Sum {
   T re{}, im{};
 
   // += (a + ib)(c + id)
   HS_HD void add(const T& a, const T& b, const T& c, const T& d) {
-    re += a * c;
-    im += a * d;
-    re -= b * d;
-    im += b * c;
+    re = plus(re, a, c);
+    im = plus(im, a, d);
+    re = minus(re, b, d);
+    im = plus(im, b, c);
   }
 
   // += (a + ib)(c - id)
   HS_HD void add_conjugate(const T& a, const T& b, const T& c, const T& d) {
-    re += a * c;
-    im += b * c;
-    re += b * d;
-    im -= a * d;
+    re = plus(re, a, c);
+    im = plus(im, b, c);
+    re = plus(re, b, d);
+    im = minus(im, a, d);
   }
 };
 
@@ -210,8 +210,8 @@ HS_HD inline Matrix<N, T> extrapolate(const Matrix<N, T>& a, const Matrix<N, T>&
   Matrix<N, T> sum;
   for (int i = 0; i < N; ++i) {
     for (int j = 0; j < N; ++j) {
-      sum.re[i][j] = a.re[i][j] + c * (b.re[i][j] - a.re[i][j]);
-      sum.im[i][j] = a.im[i][j] + c * (b.im[i][j] - a.im[i][j]);
+      sum.re[i][j] = plus(a.re[i][j], c, b.re[i][j] - a.re[i][j]);
+      sum.im[i][j] = plus(a.im[i][j], c, b.im[i][j] - a.im[i][j]);
     }
   }
   return sum;
@@ -226,10 +226,10 @@ HS_HD inline T real_trace(const Matrix<N, T>& a) {
 
 template <int N, class T>
 HS_HD inline void normalize_row(Matrix<N, T>& a, int i) {
-  T square = a.re[i][0] * a.re[i][0] + a.im[i][0] * a.im[i][0];
+  T square = plus(T(a.re[i][0] * a.re[i][0]), a.im[i][0], a.im[i][0]);
   for (int j = 1; j < N; ++j) {
-    square += a.re[i][j] * a.re[i][j];
-    square += a.im[i][j] * a.im[i][j];
+    square = plus(square, a.re[i][j], a.re[i][j]);
+    square = plus(square, a.im[i][j], a.im[i][j]);
   }
   const T scale = inverse_sqrt(square);
   for (int j = 0; j < N; ++j) {

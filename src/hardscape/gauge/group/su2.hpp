@@ -18,7 +18,7 @@ template <class T>
 struct Quaternion {
   T a0, a1, a2, a3;
 
-  HS_HD T square() const { return a0 * a0 + a1 * a1 + a2 * a2 + a3 * a3; }
+  HS_HD T square() const { return plus(plus(plus(T(a0 * a0), a1, a1), a2, a2), a3, a3); }
 
   HS_HD Quaternion scaled(T c) const { return {c * a0, c * a1, c * a2, c * a3}; }
 
@@ -28,10 +28,10 @@ struct Quaternion {
 // Product in the order of the matrices.
 template <class T>
 HS_HD inline Quaternion<T> operator*(const Quaternion<T>& a, const Quaternion<T>& b) {
-  return {a.a0 * b.a0 - a.a1 * b.a1 - a.a2 * b.a2 - a.a3 * b.a3,
-          a.a0 * b.a1 + a.a1 * b.a0 - (a.a2 * b.a3 - a.a3 * b.a2),
-          a.a0 * b.a2 + a.a2 * b.a0 - (a.a3 * b.a1 - a.a1 * b.a3),
-          a.a0 * b.a3 + a.a3 * b.a0 - (a.a1 * b.a2 - a.a2 * b.a1)};
+  return {minus(minus(minus(T(a.a0 * b.a0), a.a1, b.a1), a.a2, b.a2), a.a3, b.a3),
+          plus(T(a.a0 * b.a1), a.a1, b.a0) - minus(T(a.a2 * b.a3), a.a3, b.a2),
+          plus(T(a.a0 * b.a2), a.a2, b.a0) - minus(T(a.a3 * b.a1), a.a1, b.a3),
+          plus(T(a.a0 * b.a3), a.a3, b.a0) - minus(T(a.a1 * b.a2), a.a2, b.a1)};
 }
 
 // Multiplies rows i and j of a, or of its first columns, by r from the left.
@@ -40,10 +40,10 @@ HS_HD inline void rotate_rows(Matrix<N, T>& a, int i, int j, const Quaternion<T>
                               int columns = N) {
   for (int k = 0; k < columns; ++k) {
     const T x = a.re[i][k], y = a.im[i][k], u = a.re[j][k], v = a.im[j][k];
-    a.re[i][k] = r.a0 * x - r.a3 * y + r.a2 * u - r.a1 * v;
-    a.im[i][k] = r.a0 * y + r.a3 * x + r.a2 * v + r.a1 * u;
-    a.re[j][k] = r.a0 * u + r.a3 * v - r.a2 * x - r.a1 * y;
-    a.im[j][k] = r.a0 * v - r.a3 * u - r.a2 * y + r.a1 * x;
+    a.re[i][k] = minus(plus(minus(T(r.a0 * x), r.a3, y), r.a2, u), r.a1, v);
+    a.im[i][k] = plus(plus(plus(T(r.a0 * y), r.a3, x), r.a2, v), r.a1, u);
+    a.re[j][k] = minus(minus(plus(T(r.a0 * u), r.a3, v), r.a2, x), r.a1, y);
+    a.im[j][k] = plus(minus(minus(T(r.a0 * v), r.a3, u), r.a2, y), r.a1, x);
   }
 }
 
@@ -53,9 +53,10 @@ template <class T>
 HS_HD inline Quaternion<T> power(const Quaternion<T>& r, T omega, T second) {
   const RealOf<T> one = 1, two = 2;
   const T s = r.a0 - one;
-  const T vector = r.a1 * r.a1 + r.a2 * r.a2 + r.a3 * r.a3;
-  const T c = omega + two * second * s;
-  const Quaternion<T> sum{one + omega * s + second * (s * s - vector), c * r.a1, c * r.a2,
+  const T vector = plus(plus(T(r.a1 * r.a1), r.a2, r.a2), r.a3, r.a3);
+  const T c = plus(omega, T(two * second), s);
+  const T first = plus(T(T{} + one), omega, s);
+  const Quaternion<T> sum{plus(first, second, plus(T(-vector), s, s)), c * r.a1, c * r.a2,
                           c * r.a3};
   return sum.normalized();
 }
@@ -93,24 +94,24 @@ template <class R>
 HS_HD inline R heatbath_cosine(R k, RandomStream& random) {
   if (k < R(0.5)) {
     for (;;) {
-      const R x = 2 * uniform<R>(random) - 1, accept = uniform<R>(random);
-      if (accept * accept <= (1 - x * x) * exp(2 * (k * x - k))) return x;
+      const R x = plus(R(-1), R(2), uniform<R>(random)), accept = uniform<R>(random);
+      if (accept * accept <= minus(R(1), x, x) * exp(2 * plus(-k, k, x))) return x;
     }
   }
   for (;;) {
     const R c = cos_turn(uniform<R>(random));
     const R first = log(1 - uniform<R>(random)), second = log(1 - uniform<R>(random));
-    const R delta = -(first + c * c * second) / k, accept = uniform<R>(random);
-    if (delta <= 2 && accept * accept <= 1 - R(0.5) * delta) return 1 - delta;
+    const R delta = -plus(first, R(c * c), second) / k, accept = uniform<R>(random);
+    if (delta <= 2 && accept * accept <= minus(R(1), R(0.5), delta)) return 1 - delta;
   }
 }
 
 // An element of SU(2) at the angle of cosine x from the identity, its axis uniform.
 template <class R>
 HS_HD inline Quaternion<R> around_identity(R x, RandomStream& random) {
-  const R z = 2 * uniform<R>(random) - 1, phi = uniform<R>(random);
-  const R length = sqrt(1 - x * x > 0 ? 1 - x * x : 0);
-  const R flat = length * sqrt(1 - z * z);
+  const R z = plus(R(-1), R(2), uniform<R>(random)), phi = uniform<R>(random);
+  const R square = minus(R(1), x, x), length = sqrt(square > 0 ? square : R(0));
+  const R flat = length * sqrt(minus(R(1), z, z));
   return {x, flat * cos_turn(phi), flat * sin_turn(phi), length * z};
 }
 

@@ -417,9 +417,9 @@ class CudaLattices(Lattices):
         )
 
     @property
-    def _origin(self) -> np.int32:
+    def _origin(self) -> np.int64:
         """Number of the first site in the whole lattice."""
-        return np.int32(self.instance.origin)
+        return np.int64(self.instance.origin)
 
     def synchronize(self) -> None:
         """Wait until all is done."""

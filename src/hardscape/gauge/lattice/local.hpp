@@ -95,7 +95,7 @@ class LinearLocal {
       }
       trace += delta.im[i][i];
     }
-    for (int i = 0; i < N; ++i) delta.im[i][i] -= trace * (RealOf<T>(1) / N);
+    for (int i = 0; i < N; ++i) delta.im[i][i] = minus(delta.im[i][i], trace, RealOf<T>(1) / N);
     return delta;
   }
 
@@ -112,10 +112,11 @@ class AbelianLocal {
     HS_ROLLED_IF_LARGE for (int c = 0; c < N; ++c) {
       HS_ROLLED_IF_LARGE for (int i = 0; i < N; ++i) {
         for (int j = 0; j < N; ++j) {
-          forms_[c].re[i][j] += a.re[i][c] * a.re[j][c];
-          forms_[c].re[i][j] += a.im[i][c] * a.im[j][c];
-          forms_[c].im[i][j] += a.im[i][c] * a.re[j][c];
-          forms_[c].im[i][j] -= a.re[i][c] * a.im[j][c];
+          T &re = forms_[c].re[i][j], &im = forms_[c].im[i][j];
+          re = plus(re, a.re[i][c], a.re[j][c]);
+          re = plus(re, a.im[i][c], a.im[j][c]);
+          im = plus(im, a.im[i][c], a.re[j][c]);
+          im = minus(im, a.re[i][c], a.im[j][c]);
         }
       }
     }
@@ -135,10 +136,11 @@ class AbelianLocal {
     const T p = element_re(g, i, i, i, j) - element_re(g, j, j, i, j);
     T re, im;
     element(g, i, j, i, j, re, im);
-    const T square = half * half * p * p + re * re + im * im + tiny * tiny;
+    const T parts = plus(plus(T(half * half * p * p), re, re), im, im);
+    const T square = parts + tiny * tiny;
     const T root = square * inverse_sqrt(square);
     strength = two * root;
-    return Quaternion<T>{half * p + root + tiny, im, re, T{}}.normalized();
+    return Quaternion<T>{plus(root, half, p) + tiny, im, re, T{}}.normalized();
   }
 
   HS_HD void rotate(int, int, const Quaternion<T>&) {}
@@ -148,7 +150,7 @@ class AbelianLocal {
   HS_HD static Quaternion<R> heatbath(const Quaternion<R>& best, R k, RandomStream& random) {
     const R xi = uniform<R>(random);
     const R flat = sizeof(R) == sizeof(float) ? R(1e-3) : R(1e-6);
-    const R u = k < flat ? xi : 1 + log(xi + (1 - xi) * exp(-k)) / k;
+    const R u = k < flat ? xi : 1 + log(plus(xi, R(1 - xi), exp(-k))) / k;
     const R inside = u < 0 ? 0 : u > 1 ? 1 : u;
     const R x = sqrt(inside), y = sqrt(1 - inside);
     const R chi = uniform<R>(random), psi = uniform<R>(random);
@@ -224,7 +226,8 @@ HS_HD inline T violation(const Matrix<N, T>& delta) {
   T sum{};
   for (int i = 0; i < N; ++i) {
     for (int j = 0; j < N; ++j) {
-      sum += delta.re[i][j] * delta.re[i][j] + delta.im[i][j] * delta.im[i][j];
+      const T square = delta.re[i][j] * delta.re[i][j];
+      sum += plus(square, delta.im[i][j], delta.im[i][j]);
     }
   }
   return sum * (RealOf<T>(1) / N);

@@ -140,9 +140,11 @@ struct Site {
   }
 };
 
-// The natural number in the whole lattice, whose first site here has the number `origin`.
-__device__ inline int number_in_whole(const Site& at, int origin) {
-  constexpr int kElsewhere = kRim > 0 ? (kAllRows * kDeep - kZ) * kY * kX : 0;  // of a timeslice
+// The natural number in the whole lattice, whose first site here has the number `origin`: 64 bits,
+// as windows may be of more sites together than one GPU holds.
+__device__ inline long long number_in_whole(const Site& at, long long origin) {
+  constexpr long long kElsewhere =
+      kRim > 0 ? (kAllRows * kDeep - kZ) * kY * kX : 0;  // of a timeslice
   return kHalo > 0 ? at.natural() + at.t * kElsewhere + origin : at.natural();
 }
 

@@ -329,7 +329,7 @@ struct Run {
   const long long* firsts;  // the number of the first of the sweeps
   const unsigned char* active;
   Beside beside;
-  int origin;  // number of the first site in the whole lattice
+  long long origin;  // number of the first site in the whole lattice
   int copies;
 };
 

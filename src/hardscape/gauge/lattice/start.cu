@@ -65,7 +65,8 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads)
-    gauge_start(Chunk* __restrict__ all, const unsigned long long* __restrict__ seeds, int origin) {
+    gauge_start(Chunk* __restrict__ all, const unsigned long long* __restrict__ seeds,
+                long long origin) {
   const int i = blockIdx.x * kThreads + threadIdx.x;
   if (i >= kVolume) return;
   const int color = i / kHalf;

@@ -35,7 +35,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
                 const unsigned long long* __restrict__ seeds, const long long* __restrict__ firsts,
                 const unsigned char* __restrict__ active, const int* __restrict__ going,
                 unsigned* done, int copies, int count, Chunk* before, Chunk* after,
-                unsigned* done_before, unsigned* done_after, int origin,
+                unsigned* done_before, unsigned* done_after, long long origin,
                 const unsigned char* __restrict__ side_of, Chunk* left, Chunk* right,
                 unsigned* done_left, unsigned* done_right) {
   extern __shared__ Chunk shared[];

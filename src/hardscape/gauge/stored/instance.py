@@ -14,6 +14,9 @@ from hardscape.gauge.lattice.schedule import WHOLE, Schedule, Window
 THREADS = 128
 #: Pieces of 16 bytes of ten numbers in double precision.
 _TEN = 5
+#: What is fused is said in the sources, see ``plus`` in group/lanes.hpp, so that all kernels round alike:
+#: that of whole sweeps, that of one colour and those of windows.
+AS_WRITTEN = ("--fmad=false",)
 #: One thread a site of the lattice.
 ONE_EACH = Schedule(threads=THREADS)
 
@@ -164,4 +167,4 @@ def _kernel_of(
     constants: tuple[tuple[str, bool | int | float], ...],
 ) -> Kernel:
     numbers = instance.constants | schedule.constants() | dict(constants)
-    return kernel(f"gauge/{path}.cu", name, constants=numbers)
+    return kernel(f"gauge/{path}.cu", name, constants=numbers, options=AS_WRITTEN)
