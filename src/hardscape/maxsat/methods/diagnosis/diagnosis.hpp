@@ -14,6 +14,7 @@
 
 #include "maxsat/instance.hpp"
 #include "maxsat/methods/diagnosis/circuit.hpp"
+#include "maxsat/methods/diagnosis/dominators.hpp"
 #include "maxsat/methods/diagnosis/worlds.hpp"
 #include "maxsat/methods/weighting/pool.hpp"
 
@@ -118,12 +119,15 @@ class Diagnosis {
       for (std::uint32_t i = gates[g].first; i < gates[g].last; ++i)
         for (const std::uint32_t l : circuit_.cube(i)) needed[l >> 1] = 1;
     }
-    std::vector<std::uint32_t> place(instance_.num_variables);
+    Dominators dominators(circuit_, instance_.num_variables);
     for (std::uint32_t p = 0; p < circuit_.parts(); ++p) {
       if (!fails[p]) continue;
       std::reverse(cone[p].begin(), cone[p].end());
-      parts_.emplace_back(circuit_, cone[p], constraints[p], place);
+      dominators.add(cone[p], constraints[p]);
     }
+    std::vector<std::uint32_t> place(instance_.num_variables);
+    for (std::uint32_t p = 0; p < circuit_.parts(); ++p)
+      if (fails[p]) parts_.emplace_back(circuit_, cone[p], constraints[p], dominators, place);
     threshold_ = UINT64_MAX;
     for (const Circuit::Wish& wish : circuit_.wishes())
       threshold_ = std::min<unsigned __int128>(threshold_, wish.price);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "maxsat/methods/diagnosis/circuit.hpp"
+#include "maxsat/methods/diagnosis/dominators.hpp"
 
 namespace hardscape::maxsat {
 
@@ -30,7 +31,8 @@ class Worlds {
   // Gates that some constraint depends on, in their order, and the constraints of one part; writes
   // the places of variables.
   Worlds(const Circuit& circuit, std::span<const std::uint32_t> gates,
-         std::span<const Circuit::Constraint> constraints, std::vector<std::uint32_t>& place) {
+         std::span<const Circuit::Constraint> constraints, const Dominators& dominators,
+         std::vector<std::uint32_t>& place) {
     for (std::uint32_t g = 0; g < gates.size(); ++g) place[circuit.gates()[gates[g]].variable] = g;
     const auto code = [&](std::uint32_t l) { return 2 * place[l >> 1] + (l & 1); };
     std::vector<std::pair<std::uint32_t, std::uint32_t>> behind;  // wish and gate, or kNone
@@ -43,7 +45,7 @@ class Worlds {
         cube_.push_back(static_cast<std::uint32_t>(literals_.size()));
       }
       cubes_.push_back(static_cast<std::uint32_t>(cube_.size()));
-      if (gate.wish != kNone) behind.push_back({gate.wish, g});
+      if (gate.wish != kNone && !dominators.needless(gate.wish)) behind.push_back({gate.wish, g});
     }
     for (const Circuit::Constraint& each : constraints) {
       circuit.each_literal(each.clause, [&](std::uint32_t l) { literals_.push_back(code(l)); });
