@@ -338,6 +338,32 @@ def test_a_wrong_core_is_found_out(seed, said, monkeypatch):
         prover.prove(formula, boards.Board(check=True))
 
 
+def test_a_checked_proof_relies_on_no_bound_from_before(tmp_path):
+    formula = hard_formula(n=40)
+    how = {"threads": 1, "seed": 1, "device": "cpu", "checkpoint": tmp_path / "kept.ledger"}
+    optimum = maxsat.solve(formula, threads=1, seed=1, device="cpu").cost
+    # Nobody checks what is given: whatever comes first counts as proven, and stands in the checkpoint.
+    wrong = maxsat.solve(formula, lower_bound=2**40, **how)
+    assert wrong.status == "OPTIMUM FOUND"
+    assert wrong.cost > optimum
+    checked = maxsat.solve(formula, check=True, **how)
+    assert (checked.status, checked.cost, checked.lower_bound) == (
+        "OPTIMUM FOUND",
+        optimum,
+        optimum,
+    )
+
+
+def test_a_checked_call_of_a_solver_relies_on_no_bound_from_before():
+    formula = hard_formula(n=40)
+    with maxsat.Solver(formula) as solver:
+        first = solver.solve(seed=1)
+        solver._bounds[frozenset()] = None  # as if the hard clauses had been refuted
+        assert solver.solve(seed=1).status == "UNSATISFIABLE"
+        checked = solver.solve(seed=1, check=True)
+    assert (checked.status, checked.cost) == ("OPTIMUM FOUND", first.cost)
+
+
 def test_a_checked_proof_says_so():
     result = maxsat.solve(hard_formula(n=40), threads=1, seed=1, device="cpu", check=True)
     assert result.status == "OPTIMUM FOUND"

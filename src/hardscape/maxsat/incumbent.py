@@ -51,6 +51,7 @@ class Incumbent:
         self.improvements: list[Improvement] = []
         self.halt = np.zeros(1, dtype=np.uint8)
         self.lower = 0
+        self._recorded = 0  # a bound that a record keeps, though nobody relies on it here
         self.suggested: Improvement | None = None
 
     def aim(self, presolved: Presolved, target: int | None) -> None:
@@ -169,11 +170,13 @@ class Incumbent:
         n = self._formula.num_variables
         return {
             "assignment": np.zeros(n, dtype=np.uint8) if best is None else best.assignment,
-            "lower": np.array(divmod(self.lower, 2**64), dtype=np.uint64),
+            "lower": np.array(divmod(max(self.lower, self._recorded), 2**64), dtype=np.uint64),
         }
 
-    def restore(self, state: Partial) -> None:
-        """Go on from what `state` gave."""
+    def restore(self, state: Partial, *, relies: bool = True) -> None:
+        """Go on from what `state` gave; from its bound only if that is relied on."""
         self.offer(state["assignment"])
         high, low = state["lower"].tolist()
-        self.bound((high << 64) + low)
+        self._recorded = (high << 64) + low
+        if relies:
+            self.bound(self._recorded)

@@ -96,7 +96,10 @@ def solve(
     check : bool
         Whether a second SAT solver, CaDiCaL, must refute whatever the first one refutes, before a lower bound
         rises or the search ends: about twice the work. Where the two disagree the call fails with a
-        `HardscapeError`. Methods "auto" and "exact" take it.
+        `HardscapeError`. What raises a bound without such a refutation is left out (symmetries, tables,
+        branches, cores of local search, simpler clauses), and the bound of a checkpoint is proven anew. Nobody
+        checks presolve, the encodings of counts, and the costs of all assignments of up to 12 variables.
+        Methods "auto" and "exact" take it.
     **run
         How to search; see :class:`hardscape.engine.RunArguments`. GPUs run "cellular", and else many
         walks at once, beside a proof by the CPU where there is one: random walks where all clauses count
@@ -192,7 +195,7 @@ def solve(
 def _run(task: Task, ledger: Ledger | NoLedger) -> MaxsatResult:
     incumbent = task.incumbent
     for _, state in ledger.load():
-        incumbent.restore(state)
+        incumbent.restore(state, relies=not task.check)
         if task.initial is None:
             task.initial = state["assignment"]
     if isinstance(ledger, Ledger):

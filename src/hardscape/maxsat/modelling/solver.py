@@ -65,8 +65,8 @@ class Solver:
     A call that needs no search, because the last assignment is still as good as the lower bound, costs an
     evaluation. The prover's process, once there is one, lives on until `close`, which a ``with``
     statement calls too, or as long as this object: what its SAT solver learnt of the formula's clauses is
-    kept. A copy, and a process that was forked, start one of their own. With ``check=True`` nothing is
-    kept.
+    kept. A copy, and a process that was forked, start one of their own. A call with ``check=True`` has a prover
+    of its own, and relies on no bound of earlier calls.
 
     Examples
     --------
@@ -205,6 +205,8 @@ class Solver:
         premises = frozenset(assumed)
         units = [[literal] for literal in assumed]
         known = [bound for given, bound in self._bounds.items() if given <= premises]
+        if arguments.get("check"):  # what one solver proved before is proven anew
+            known = []
         if None in known:
             units.append([])
         formula = self._asked(joined(self.formula, Formula.from_clauses([], hard=units)), assumed)
