@@ -198,7 +198,7 @@ def times_to_solution() -> Any:
 def roster() -> Any:
     """The roster, with the wishes that were not granted."""
     page = session("maxsat")
-    work = page["quick"].assignment.reshape(5, 7)
+    work = page["first"].reshape(5, 7)
     figure = new_figure(5.6, 3.4)
     axes = figure.add_subplot()
     axes.pcolormesh(work[::-1], cmap="Blues", vmin=0, vmax=1.6, edgecolors="white", linewidth=2)
@@ -209,7 +209,7 @@ def roster() -> Any:
     axes.set_xticks(np.arange(7) + 0.5, ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"])
     axes.set_yticks(np.arange(5) + 0.5, page["people"][::-1])
     axes.tick_params(length=0)
-    title = f"Cost {page['quick'].cost}: 14 days of work, and three wishes not granted"
+    title = f"Cost {page['best'].cost}: 14 days of work, and three wishes not granted"
     finish(axes, title, "", "")
     axes.spines[:].set_visible(False)
     return figure
