@@ -30,7 +30,7 @@ def optimum(lists):
     allowed = np.ones(2**n, dtype=bool)
     for clause in hard:
         allowed &= ~violated(clause)
-    cost = sum(w * violated(c).astype(object) for c, w in zip(soft, weights, strict=True))
+    cost = sum(w * violated(c).astype(np.int64) for c, w in zip(soft, weights, strict=True))
     return min(cost[allowed], default=None)
 
 

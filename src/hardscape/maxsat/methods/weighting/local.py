@@ -307,6 +307,7 @@ class Walker:
                 yield diagnosing, turn // _SHORT
             if diagnosing.cost()[0] == 0:
                 self._initial = diagnosing.best()
+            self._own.pop(diagnosing, None)  # nobody stays behind what has ended
         if size <= _MOST_SWAPPED and mixed and not cover:
             yield from self._hitting_turns(turn // _SHORT)
             return
