@@ -74,16 +74,20 @@ class Hitting {
     return rows_;
   }
 
-  // Looks through what costs no more than `most` by a vertex of that program; whether all was
-  // tried that keeps what was held there. See `ReducedCosts`.
-  bool look(const Vertex& vertex, std::span<const double> weight, double most, double step,
-            double nothing) {
+  // Looks through what costs less than the best assignment by a vertex of that program; whether all
+  // was tried that keeps what was held there. See `ReducedCosts`.
+  bool look(const Vertex& vertex, std::span<const double> weight) {
     back(0);
-    return reduced_.look(vertex, weight, most, step, nothing, [&] {
+    if (contradicts_) return true;
+    const unsigned __int128 best =
+        best_cost_.hard ? ~static_cast<unsigned __int128>(0) >> 1 : best_cost_.soft;
+    return reduced_.look(vertex, weight, best, [&] {
       accept(false);
-      return static_cast<double>(best_cost_.soft);
+      return best_cost_.soft;
     });
   }
+  // All was tried that costs less than the best assignment.
+  void close() { contradicts_ = contradicts_ || best_cost_.hard == 0; }
 
   // Until the best assignment costs at most `target`, eight literals were assigned for each of so
   // many `flips`, about, or `stop`.
@@ -536,7 +540,7 @@ class Hitting {
   Cores cores_;
   Surroundings surroundings_{instance_, propagation_, wishes_};
   Rows rows_;
-  ReducedCosts reduced_{propagation_, rows_};
+  ReducedCosts reduced_{propagation_, rows_, wishes_};
   std::vector<std::uint64_t> residue_;  // of wishes; what the lower bound has not counted
   std::vector<std::uint32_t> met_;      // in how many cores
   std::vector<std::uint32_t> order_, last_order_;

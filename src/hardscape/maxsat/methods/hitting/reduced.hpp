@@ -1,9 +1,10 @@
-// Branch and bound by what a linear program says of its variables and rows. With a vertex x*, a
-// reduced cost c of each variable and a multiplier q of each row, of whose literals at least k
-// hold,
-//   cost = least + sum of |c| where x differs from x* + sum of q (literals that hold beyond k),
+// Branch and bound by what a linear program says of its rows. With any multipliers q >= 0 of rows,
+// of whose literals at least k hold, the prices give each variable a reduced one c, and
+//   cost = least + sum of |c| where x differs from its cheaper value + sum of q (literals that hold
+//   beyond k),
 // so what may be spent above the least decides most variables, and soon all that is left of some
-// rows. All of it is rounded: it says what is tried, and proves nothing.
+// rows. The program only proposes q and where to begin: q is rounded to whole numbers of parts of a
+// unit, from which all else is made in integers, so what was tried is tried for good.
 #pragma once
 
 #include <algorithm>
@@ -15,41 +16,49 @@
 
 #include "maxsat/methods/hitting/propagation.hpp"
 #include "maxsat/methods/hitting/rows.hpp"
+#include "maxsat/methods/hitting/surroundings.hpp"
 
 namespace hardscape::maxsat {
 
-// What the program says of its variables and rows, the literals that were held in it, and what
-// assignments that keep these cost at least.
+// What the program says of its variables and rows, and the literals that were held in it.
 struct Vertex {
-  std::span<const double> value, reduced, multiplier;
+  std::span<const double> value, multiplier;
   std::span<const std::uint32_t> held;
-  double least;
 };
 
 class ReducedCosts {
  public:
-  ReducedCosts(Propagation& propagation, const Rows& rows)
-      : propagation_(propagation), rows_(rows) {}
+  ReducedCosts(Propagation& propagation, const Rows& rows, const Wishes& wishes)
+      : propagation_(propagation), rows_(rows), wishes_(wishes) {}
 
-  // Whether all was tried that costs no more than `most`, little above the least first, then twice
-  // as much, within some nodes each. Variables near to a half are decided in the order of their
-  // distance from a whole number times `weight`. Costs are multiples of `step`, but for `nothing`.
-  // `offer` takes the propagation's values, an assignment, and says what the best one costs. Begins
-  // and ends at level 0.
+  // Whether all that costs less than `best` was tried under what was held, little above the least
+  // first, then twice as much, within some nodes each. Variables near to a half are decided in the
+  // order of their distance from a whole number times `weight`. `offer` takes the propagation's
+  // values, an assignment, and says what the best one costs. Begins and ends at level 0.
   template <class Offer>
-  bool look(const Vertex& vertex, std::span<const double> weight, double most, double step,
-            double nothing, const Offer& offer) {
-    take(vertex, weight, nothing);
-    const auto spare = [&] { return most - vertex.least + nothing; };
+  bool look(const Vertex& vertex, std::span<const double> weight, unsigned __int128 best,
+            const Offer& offer) {
+    if (!count_in_parts()) return false;
+    take(vertex, weight);
+    best = std::min(best, total_ + step_);
+    // In parts of a unit, above the least.
+    const auto above = [&](unsigned __int128 cost) {
+      const __int128 spare = (static_cast<__int128>(cost) << bits_) - least_;
+      return static_cast<std::int64_t>(std::clamp<__int128>(spare, -1, kMost));
+    };
+    const auto spare = [&] { return best < step_ ? -1 : above(best - step_); };
     const auto offered = [&] {
-      most = std::min(most, offer() - step);
+      best = std::min<unsigned __int128>(best, offer());
       return spare();
     };
-    const double next = std::ceil((vertex.least - nothing) / step) * step - vertex.least;
-    double budget = std::max(next + nothing, spare() * kFirst);
-    for (; spare() >= 0; budget *= 2) {
+    const __int128 part = static_cast<__int128>(step_) << bits_;
+    const __int128 next = least_ > 0 ? (least_ + part - 1) / part * part - least_ : 0;
+    auto budget = static_cast<std::int64_t>(std::min<__int128>(next, kMost));
+    budget = std::max(budget, spare() / kFirst);
+    while (spare() >= 0) {
       if (!search(std::min(budget, spare()), offered)) return false;
       if (budget >= spare()) break;
+      budget = 2 * budget + 1;
     }
     return true;
   }
@@ -58,55 +67,99 @@ class ReducedCosts {
   std::uint64_t looked() const { return looked_; }
 
  private:
-  // How far from a whole number a value may lie; what is spent at first, of all that may be; nodes
-  // before more is spent.
-  static constexpr double kWhole = 1e-6, kFirst = 1.0 / 16;
+  // How far from a whole number a value may lie; parts of what may be spent that are at first;
+  // nodes before more is spent.
+  static constexpr double kWhole = 1e-6;
+  static constexpr std::int64_t kFirst = 16;
   static constexpr std::size_t kNodes = 500;
   static constexpr std::uint64_t kLooks = 32;  // in the time of an assignment
+  // Most bits of the parts of a unit, and of all that is counted; most that may be spent.
+  static constexpr int kParts = 20, kBits = 60;
+  static constexpr std::int64_t kMost = std::int64_t{1} << kBits;
 
   struct Paid {  // a row
     std::uint32_t row;
-    double multiplier;
+    std::int64_t multiplier;
     std::uint32_t least, holds;
   };
   struct Branch {
     std::uint32_t literal, level;
     std::size_t counted, at;  // of the trail and of the order
-    double spent;
+    std::int64_t spent;
     bool other;  // whether its negation is tried
   };
 
-  void take(const Vertex& vertex, std::span<const double> weight, double nothing) {
+  // Into how many parts a unit is divided: no sum of prices and of multipliers, of which none is
+  // worth more than all prices, may take more bits. False where weights are too large.
+  bool count_in_parts() {
+    if (step_ == 0) {
+      for (const std::uint64_t price : wishes_.price) {
+        total_ += price;
+        step_ = std::gcd(step_, price);
+      }
+      bits_ = -1;
+      for (unsigned __int128 sum = (total_ + 1) * (rows_.literals.size() + 2);
+           bits_ < kParts && sum < static_cast<unsigned __int128>(kMost); sum *= 2)
+        ++bits_;
+    }
+    return step_ > 0 && bits_ >= 0;
+  }
+
+  void take(const Vertex& vertex, std::span<const double> weight) {
     const std::size_t variables = vertex.value.size();
     held_ = vertex.held;
-    price_.resize(variables);
     prefers_.resize(variables);
     order_.resize(variables);
     part_.resize(variables);
     std::iota(order_.begin(), order_.end(), 0u);
     for (std::size_t v = 0; v < variables; ++v) {
       prefers_[v] = vertex.value[v] >= 0.5;
-      price_[v] = std::abs(vertex.reduced[v]);
       part_[v] = std::abs(vertex.value[v] - prefers_[v]);
       part_[v] = part_[v] > kWhole ? part_[v] * weight[v] : 0;
     }
     std::stable_sort(order_.begin(), order_.end(),
                      [&](auto a, auto b) { return part_[a] > part_[b]; });
-    of_.resize(2 * variables);
+    pay(vertex);
+  }
+
+  // What rows and variables cost at the multipliers, and the least of all.
+  void pay(const Vertex& vertex) {
+    price_.assign(vertex.value.size(), 0);
+    cheap_.resize(vertex.value.size());
+    of_.resize(2 * vertex.value.size());
     for (std::vector<std::uint32_t>& rows : of_) rows.clear();
     paid_.clear();
-    for (std::uint32_t r = 0; r < vertex.multiplier.size(); ++r) {
-      if (vertex.multiplier[r] <= nothing) continue;
-      for (const std::uint32_t l : rows_[r])
+    least_ = 0;
+    for (std::size_t w = 0; w < wishes_.size(); ++w) {
+      const auto price = static_cast<std::int64_t>(wishes_.price[w]) << bits_;
+      const std::uint32_t l = wishes_.literal[w];
+      if (!(l & 1)) least_ += price;
+      price_[l >> 1] += l & 1 ? price : -price;
+    }
+    const auto most = static_cast<std::int64_t>(total_) << bits_;
+    for (std::uint32_t r = 0; r < rows_.size(); ++r) {
+      const double proposed = std::ldexp(vertex.multiplier[r], bits_);
+      if (!(proposed >= 1)) continue;
+      const std::int64_t q = proposed < static_cast<double>(most) ? std::llround(proposed) : most;
+      least_ += static_cast<__int128>(q) * rows_.least[r];
+      for (const std::uint32_t l : rows_[r]) {
+        if (l & 1) least_ -= q;
+        price_[l >> 1] += l & 1 ? q : -q;
         of_[l].push_back(static_cast<std::uint32_t>(paid_.size()));
-      paid_.push_back({r, vertex.multiplier[r], rows_.least[r], 0});
+      }
+      paid_.push_back({r, q, rows_.least[r], 0});
+    }
+    for (std::size_t v = 0; v < price_.size(); ++v) {
+      cheap_[v] = price_[v] < 0 || (price_[v] == 0 && prefers_[v]);
+      if (price_[v] < 0) least_ += price_[v];
+      price_[v] = std::abs(price_[v]);
     }
   }
 
   // Whether all that spends no more was tried; what is `offered` says what may be spent from then
   // on.
   template <class Offered>
-  bool search(double budget, const Offered& offered) {
+  bool search(std::int64_t budget, const Offered& offered) {
     std::size_t nodes = kNodes;
     budget_ = budget;
     branches_.clear();
@@ -118,7 +171,7 @@ class ReducedCosts {
         while (at < order_.size() && !propagation_.open(2 * order_[at])) ++at;
         if (at < order_.size()) {
           if (nodes-- == 0) break;
-          const std::uint32_t l = preferred(order_[at]);
+          const std::uint32_t v = order_[at], l = 2 * v + !prefers_[v];
           branches_.push_back({l, propagation_.level(), counted_, at, spent_, false});
           propagation_.decide(l);
           continue;
@@ -136,7 +189,7 @@ class ReducedCosts {
     return branches_.empty();
   }
 
-  std::uint32_t preferred(std::uint32_t v) const { return 2 * v + !prefers_[v]; }
+  std::uint32_t cheaper(std::uint32_t v) const { return 2 * v + !cheap_[v]; }
 
   bool hold() {
     for (const std::uint32_t l : held_) {
@@ -159,8 +212,7 @@ class ReducedCosts {
   bool keep_variables() {
     const std::uint32_t before = propagation_.level();
     for (const std::uint32_t v : order_)
-      if (price_[v] > budget_ - spent_ && propagation_.open(2 * v))
-        propagation_.decide(preferred(v));
+      if (price_[v] > budget_ - spent_ && propagation_.open(2 * v)) propagation_.decide(cheaper(v));
     return propagation_.level() > before;
   }
 
@@ -180,14 +232,14 @@ class ReducedCosts {
     const auto trail = propagation_.trail();
     for (; counted_ < trail.size(); ++counted_) {
       const std::uint32_t l = trail[counted_];
-      if (l != preferred(l >> 1)) spent_ += price_[l >> 1];
+      if (l != cheaper(l >> 1)) spent_ += price_[l >> 1];
       for (const std::uint32_t i : of_[l])
         if (++paid_[i].holds > paid_[i].least) spent_ += paid_[i].multiplier;
     }
     return spent_ <= budget_;
   }
 
-  void back(std::uint32_t level, std::size_t counted, double spent) {
+  void back(std::uint32_t level, std::size_t counted, std::int64_t spent) {
     const auto trail = propagation_.trail();
     while (counted_ > counted)
       for (const std::uint32_t i : of_[trail[--counted_]]) --paid_[i].holds;
@@ -197,15 +249,21 @@ class ReducedCosts {
 
   Propagation& propagation_;
   const Rows& rows_;
+  const Wishes& wishes_;
   std::span<const std::uint32_t> held_;
-  std::vector<double> price_, part_;  // of each variable, where it differs; from a whole value
-  std::vector<std::uint8_t> prefers_;
+  std::vector<std::int64_t> price_;            // of each variable, where it is not as it is cheaper
+  std::vector<std::uint8_t> cheap_, prefers_;  // values: the cheaper ones, and those tried first
+  std::vector<double> part_;
   std::vector<std::uint32_t> order_;
   std::vector<std::vector<std::uint32_t>> of_;  // rows that are paid, of each literal
   std::vector<Paid> paid_;
   std::vector<Branch> branches_;
-  std::size_t counted_ = 0;  // of the trail
-  double spent_ = 0, budget_ = 0;
+  unsigned __int128 total_ = 0;  // of all prices
+  std::uint64_t step_ = 0;       // that costs are multiples of
+  int bits_ = 0;                 // of the parts of a unit
+  __int128 least_ = 0;           // in parts
+  std::size_t counted_ = 0;      // of the trail
+  std::int64_t spent_ = 0, budget_ = 0;
   std::uint64_t looked_ = 0;
 };
 

@@ -1,10 +1,11 @@
-"""Whole vertices of a formula's linear program, by branch and bound.
+"""Whole vertices of a formula's linear program, and what lies near others, by branch and bound.
 
 Variables lie between 0 and 1, each hard clause asks for a sum of at least 1 of its literals, and a soft clause
 costs its weight times what it lacks of that. No assignment costs less than the least vertex, so one
 that is whole is optimal, but for rounding: whoever takes it evaluates it. Dependencies of packages and
-timetables often have such vertices, or do where a few variables are held. HiGHS's own branch and bound takes
-ten times as long to begin.
+timetables often have such vertices, or do where a few variables are held. What a search looks through by a
+vertex it looks through in integers, so that where all was tried nothing better exists. HiGHS's own branch and
+bound takes ten times as long to begin.
 """
 
 from __future__ import annotations
@@ -44,10 +45,9 @@ def vertex_pays(formula: Formula) -> bool:
 
 
 class Vertex(NamedTuple):
-    """What the program says: of the variables, of the rows, and what assignments cost at least."""
+    """What the program says of the variables and rows, and what assignments cost at least."""
 
     values: NDArray[np.float64]
-    reduced: NDArray[np.float64]
     multipliers: NDArray[np.float64]
     cost: float
 
@@ -58,16 +58,11 @@ class Search(Protocol):
     def rows(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
         """The literals of all rows, and of each how many it has and how many of them hold."""
 
-    def look(self, vertex: Vertex, held: Sequence[int], most: float, costs: Costs) -> bool:
-        """Whether all was tried that costs no more, under literals held, 2 v or, negated, 2 v + 1."""
+    def look(self, vertex: Vertex, held: Sequence[int], weights: NDArray[np.float64]) -> bool:
+        """Whether all was tried that costs less than the best, under literals held, 2 v or 2 v + 1."""
 
-
-class Costs(NamedTuple):
-    """What variables near to a half weigh, the steps in which costs go, and what is nothing beside them."""
-
-    weights: NDArray[np.float64]
-    step: float
-    nothing: float
+    def close(self) -> None:
+        """Take it that all was tried."""
 
 
 class _Held(NamedTuple):
@@ -76,6 +71,11 @@ class _Held(NamedTuple):
     column: int
     value: float
     open: bool
+
+    @property
+    def literal(self) -> int:
+        """2 v, or 2 v + 1 where it is false."""
+        return 2 * self.column + (self.value < 0.5)
 
     @property
     def other(self) -> _Held:
@@ -92,12 +92,13 @@ def whole_vertices(
 
     The search looks around those that are not whole. Where that does not try all, a variable near to a half
     is held whose price is high, first at the value that costs more: most often the other one is then not to
-    be tried.
+    be tried. Where all was tried at the end, the search is told.
     """
     program = _Program(formula, search.rows())
     held: list[_Held] = []
     most, pivots = _FIRST, _ALL
     solution = rested = 0
+    sure, last = True, None
     while True:
         if solution >= rested + most or program.pivots >= pivots:
             yield RESTS
@@ -107,27 +108,34 @@ def whole_vertices(
             return
         solution += 1
         best = known()
-        if vertex is None or not program.may_be_less(vertex, best):
-            yield None
-        elif (column := program.divided(vertex.values)) < 0:
+        column = -1 if vertex is None else program.divided(vertex.values)
+        if vertex is not None and column < 0 and program.may_be_less(vertex, best):
             most = _SOLUTIONS
             yield vertex.values[: formula.num_variables].round().astype(np.uint8)
-        else:
-            literals = [2 * each.column + (each.value < 0.5) for each in held]
-            tried = search.look(vertex, literals, program.most(best), program.costs)
-            if tried or known() < best:
-                most = _SOLUTIONS
-            yield None
-            if not tried:
-                held.append(_Held(column, program.dearer(column, vertex.values), open=True))
-                program.hold(held[-1])
-                continue
+        # Where no values are left, those of before say what else is to be tried.
+        last = vertex or last
+        tried = last is not None and search.look(last, [x.literal for x in held], program.weights)
+        if tried or known() < best:
+            most = _SOLUTIONS
+        yield None
+        if (
+            vertex is not None
+            and column >= 0
+            and not tried
+            and program.may_be_less(vertex, known())
+        ):
+            held.append(_Held(column, program.dearer(column, vertex.values), open=True))
+            program.hold(held[-1])
+            continue
+        sure = sure and tried
         while held and not held[-1].open:
             program.release(held.pop())
         if not held:
-            return
+            break
         held.append(held.pop().other)
         program.hold(held[-1])
+    if sure:
+        search.close()
 
 
 class _Program:
@@ -143,17 +151,14 @@ class _Program:
         np.add.at(prices, np.abs(wishes) - 1, -np.sign(wishes) * weights)
         prices[n:] = formula.weights[relaxed]
         self._constant = float(weights[wishes > 0].sum())
-        self._total = float(formula.weights[~formula.hard].sum())
         self._prices = prices
+        self._step = float(np.gcd.reduce(formula.weights[~formula.hard]))
+        self.weights = abs(prices) + abs(prices).mean()
         self._program: Program | None = None
         self.pivots = 0  # so far
-        unit = 1.0
         if len(rows[1]):
             limit = max(_PIVOTS, len(formula.literals) // _EACH)
             self._program = Program(prices, *rows, simplex_iteration_limit=limit, **_FAST)
-            unit = self._program.unit
-        step = float(np.gcd.reduce(formula.weights[~formula.hard]))
-        self.costs = Costs(abs(prices) + abs(prices).mean(), step, _WHOLE * unit)
 
     def hold(self, held: _Held) -> None:
         """Hold a variable at its value."""
@@ -165,20 +170,16 @@ class _Program:
         if self._program is not None:
             self._program.hold(held.column, 0, 1)
 
-    def most(self, known: float) -> float:
-        """What a better assignment costs at most."""
-        return min(known - self.costs.step, self._total)
-
     def may_be_less(self, vertex: Vertex, known: float) -> bool:
         """Whether an assignment that is better than the one known may cost no less than a vertex."""
-        return vertex.cost <= self.most(known) + _WHOLE * max(1.0, abs(vertex.cost))
+        return vertex.cost <= known - self._step + _WHOLE * max(1.0, abs(vertex.cost))
 
     def divided(self, values: NDArray[np.float64]) -> int:
         """The variable to be held next; -1 where all values are whole."""
         parts = abs(values - values.round())
         if (parts <= _WHOLE).all():
             return -1
-        return int((parts * self.costs.weights).argmax())
+        return int((parts * self.weights).argmax())
 
     def dearer(self, column: int, values: NDArray[np.float64]) -> float:
         """The value that costs more, or the nearer one where both cost as much."""
@@ -193,5 +194,6 @@ class _Program:
         self.pivots += self._program.pivots
         if not optimal:
             return None
-        values, reduced, multipliers = self._program.solution
-        return Vertex(values, reduced, multipliers, float(self._prices @ values) + self._constant)
+        values = self._program.values
+        cost = float(self._prices @ values) + self._constant
+        return Vertex(values, self._program.duals, cost)

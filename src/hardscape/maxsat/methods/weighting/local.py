@@ -398,6 +398,7 @@ class Walker:
         late: dict[Search, int] = {}
         for count in itertools.count():
             if self.flips >= go_on:
+                self._tell_best(hitting, searches)
                 yield from iter(lambda: next(vertices, None), None)  # until a rest
                 go_on = _RESTED * self.flips
             best = min(searches, key=lambda each: each.cost())
@@ -408,16 +409,22 @@ class Walker:
                 searches.append(swapping)
                 self._own[swapping] = swapping.cost()
             for search in searches[::-1]:
-                best = min(searches, key=lambda each: each.cost())
-                feasible = best.cost()[0] == 0
-                if isinstance(search, Hitting) and feasible and best.cost() < search.cost():
-                    search.adopt(best.best(), self._stop)
+                if isinstance(search, Hitting):
+                    self._tell_best(search, searches)
                 if isinstance(search, Weighing) or not search.given_up:
                     most = self._most_late(search)
                     late[search] = self._behind(search) * min(most, late.get(search, 0) + 1)
                     whole = turn if weighs and search is weighing else self._whole(search, turn)
                     yield search, whole >> late[search]
             turn *= 2
+
+    def _tell_best(
+        self, hitting: Hitting, searches: Sequence[Hitting | Weighing | Swapping]
+    ) -> None:
+        """Have the search by cores go on from another one's assignment that is better."""
+        best = min(searches, key=lambda each: each.cost())
+        if best.cost()[0] == 0 and best.cost() < hitting.cost():
+            hitting.adopt(best.best(), self._stop)
 
     def _vertex_turns(self, hitting: Hitting, turn: int) -> Iterator[tuple[Search, int] | None]:
         """Have the search by cores go on from whole vertices of the linear program, with turns in between.
@@ -428,7 +435,7 @@ class Walker:
             return
 
         def known() -> float:
-            hard, cost = min(self._best or (_UNKNOWN, 0), hitting.cost())
+            hard, cost = hitting.cost()
             return math.inf if hard else float(cost)
 
         for found in whole_vertices(self._work.formula, hitting, known):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hardscape import native
 from hardscape.maxsat.formula import Formula
-from hardscape.maxsat.methods.hitting.vertex import Costs, Vertex
+from hardscape.maxsat.methods.hitting.vertex import Vertex
 from hardscape.maxsat.methods.weighting.options import WeightingOptions
 from hardscape.maxsat.methods.weighting.walk import break_weights
 
@@ -145,15 +145,6 @@ class Bounding(_Unparametrized):
         """Whether nothing is left to try."""
         return self._search.given_up  # type: ignore[no-any-return]
 
-    def rows(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-        """Of the linear program: the literals of all, and of each how many it has and how many hold."""
-        return self._search.rows()  # type: ignore[no-any-return]
-
-    def look(self, vertex: Vertex, held: Sequence[int], most: float, costs: Costs) -> bool:
-        """Whether all was tried that costs no more by a vertex of it, under what was held."""
-        literals = np.array(held, dtype=np.uint32)
-        return self._search.look(*vertex, literals, most, *costs)  # type: ignore[no-any-return]
-
     @property
     def lower(self) -> int:
         """What every assignment that satisfies the hard clauses costs at least."""
@@ -165,6 +156,19 @@ class Hitting(Bounding):
     """The search by cores that unit propagation finds, of formulas with hard and soft clauses."""
 
     compiled = native.core.maxsat.Hitting
+
+    def rows(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+        """Of the linear program: the literals of all, and of each how many it has and how many hold."""
+        return self._search.rows()  # type: ignore[no-any-return]
+
+    def look(self, vertex: Vertex, held: Sequence[int], weights: NDArray[np.float64]) -> bool:
+        """Whether all was tried that costs less than the best by a vertex of it, under what was held."""
+        told = vertex.values, vertex.multipliers, np.array(held, dtype=np.uint32), weights
+        return self._search.look(*told)  # type: ignore[no-any-return]
+
+    def close(self) -> None:
+        """Take it that all was tried."""
+        self._search.close()
 
     @property
     def few(self) -> bool:

@@ -116,13 +116,11 @@ auto rows_told(const PyHitting& search) {
                          to_array(std::move(least)));
 }
 
-bool look(const PyHitting& search, const Numbers& value, const Numbers& reduced,
-          const Numbers& multiplier, double least, const Vector<std::uint32_t>& held, double most,
-          const Numbers& weight, double step, double nothing) {
+bool look(const PyHitting& search, const Numbers& value, const Numbers& multiplier,
+          const Vector<std::uint32_t>& held, const Numbers& weight) {
   if (!search.search()) return false;
   nb::gil_scoped_release release;
-  const Vertex vertex{view(value), view(reduced), view(multiplier), view(held), least};
-  return search.search()->look(vertex, view(weight), most, step, nothing);
+  return search.search()->look({view(value), view(multiplier), view(held)}, view(weight));
 }
 
 // A search without options.
@@ -192,13 +190,17 @@ void bind_weighting(nb::module_& module) {
       .def("rows", &rows_told,
            "The linear program's rows: literals of all, which variables that relax soft clauses\n"
            "come after, and of each row how many there are and how many hold.")
-      .def("look", &look, nb::arg("values"), nb::arg("reduced"), nb::arg("multipliers"),
-           nb::arg("least"), nb::arg("held"), nb::arg("most"), nb::arg("weights"), nb::arg("step"),
-           nb::arg("nothing"),
-           "Look through what costs no more than `most` by a vertex of that program, which costs\n"
-           "`least`; whether all was tried under the literals held, which are 2 v or, negated,\n"
-           "2 v + 1. Variables near to a half are decided in the order of `weights`; costs are\n"
-           "multiples of `step`, and no greater than `nothing` where they are rounded zeros.")
+      .def("look", &look, nb::arg("values"), nb::arg("multipliers"), nb::arg("held"),
+           nb::arg("weights"),
+           "Look through what costs less than the best assignment by a vertex of that program;\n"
+           "whether all was tried under the literals held, which are 2 v or, negated, 2 v + 1.\n"
+           "Variables near to a half are decided in the order of `weights`.")
+      .def(
+          "close",
+          [](const PyHitting& self) {
+            if (self.search()) self.search()->close();
+          },
+          "All was tried that costs less than the best assignment.")
       .def_prop_ro(
           "few", [](const PyHitting& self) { return self.search() && self.search()->few(); },
           "Whether few wishes hit all cores met so far, and such sets are soon tried.");

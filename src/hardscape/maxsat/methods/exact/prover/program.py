@@ -7,7 +7,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-#: Largest price that the solver is told.
+#: Largest price that the solver is told, whose tolerances are absolute.
 _LARGEST = 1000.0
 
 
@@ -27,8 +27,7 @@ class Program:
 
         self._highspy: Any = import_module("highspy")  # takes 12 ms
         columns = len(prices)
-        #: What the solver counts as one, whose tolerances are absolute.
-        self.unit = abs(prices).max(initial=0.0) / _LARGEST or 1.0
+        self._unit = abs(prices).max(initial=0.0) / _LARGEST or 1.0
         self._columns = np.arange(columns, dtype=np.int32)
         self._solver = highs = self._highspy._Highs()  # what Highs wraps; Highs itself prints
         told = {"output_flag": False, "threads": 1, "solver": "simplex", "presolve": "off"}
@@ -36,7 +35,7 @@ class Program:
             highs.setOptionValue(name, value)
         zeros, ones, none = np.zeros(columns), np.ones(columns), self._columns[:0]
         empty = np.zeros(columns, dtype=np.int32)
-        highs.addCols(columns, prices / self.unit, zeros, ones, 0, empty, none, zeros[:0])
+        highs.addCols(columns, prices / self._unit, zeros, ones, 0, empty, none, zeros[:0])
         self.add(literals, sizes, least)
 
     def add(self, literals: Any, sizes: Any, least: Any) -> None:
@@ -95,20 +94,11 @@ class Program:
         return np.array(self._solver.getSolution().col_value)
 
     @property
-    def solution(self) -> tuple[Any, Any, Any]:
-        """The last values, their reduced costs, and the multipliers of the rows."""
-        import numpy as np
-
-        found = self._solver.getSolution()
-        reduced, multipliers = np.array(found.col_dual), np.array(found.row_dual)
-        return np.array(found.col_value), self.unit * reduced, self.unit * multipliers
-
-    @property
     def duals(self) -> Any:
         """What the last solution gives each row."""
         import numpy as np
 
-        return self.unit * np.array(self._solver.getSolution().row_dual)
+        return self._unit * np.array(self._solver.getSolution().row_dual)
 
     @property
     def ray(self) -> Any:
