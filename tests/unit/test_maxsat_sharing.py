@@ -13,7 +13,7 @@ from hardscape.benchmarks.maxsat.formulas import partial_3sat
 from hardscape.maxsat import Formula, solve
 from hardscape.maxsat.methods.exact import exact, pace
 from hardscape.maxsat.methods.exact.pace import Pace
-from hardscape.maxsat.methods.exact.sharing import Sharing, first_share
+from hardscape.maxsat.methods.exact.sharing import Sharing, Turns, first_share
 from hardscape.maxsat.result import Improvement
 
 NONE = np.zeros(0, dtype=np.uint8)
@@ -148,7 +148,7 @@ def words(*turns, first=0.8, left=5.0, hard=True):
 
 
 def test_most_is_the_provers_until_its_first_word():
-    assert words((1.0, 0, None), (1.9, 0, None), (2.1, 0, None)) == [0.2, 0.2, 0.8]
+    assert words((0.5, 0, None), (0.9, 0, None), (1.1, 0, None)) == [0.2, 0.2, 0.8]
     assert words((1.0, 0, None), (3.0, 0, None), left=600.0) == [0.2, 0.8]
     assert words((0.1, 1, None)) == words((0.1, 0, found(999))) == [0.8]
     assert words((1.0, 0, None), hard=False) == words((0.0, 0, None), left=-1.0) == [0.8]
@@ -160,6 +160,32 @@ def test_a_late_word_is_followed_by_others():
     ]
     assert words((0.5, 0, None), (1.0, 0, found(999)), (1.61, 0, None)) == [0.2, 0.2, 0.8]
     assert words((1.0, 1, None), (1.1, 1, None)) == [0.8, 0.8]
+
+
+def test_half_is_the_provers_where_the_bounds_are_near():
+    best = found(1000)
+    assert Sharing(0.9, best, 100).of(best, 600) == 0.9
+    assert Sharing(0.9, best, 100).of(best, 700) == 0.5
+    assert Sharing(0.3, best, 100).of(best, 700) == 0.3
+    assert Sharing(0.9, best, 0).of(found(1000, hard=1), 900) == 0.2
+
+
+class Walks:
+    """A walker that only says for how long it was let."""
+
+    def walk(self, seconds):
+        self.seconds = seconds
+
+
+@pytest.mark.parametrize(("limit", "let"), [(1.5, 0.9), (20.0, 0.0)])
+def test_up_to_a_short_limit_a_turn_that_ends_late_is_paid_back(monkeypatch, limit, let):
+    monkeypatch.setattr(time, "monotonic", lambda: 100.0)
+    best, walker = found(1000), Walks()
+    told: Any = walker, SimpleNamespace(best=best)
+    turns = Turns(*told, 0.9, Sharing(0.9, best, 0, ends=100.0 + limit, hard=False))
+    turns._ends = 99.9
+    turns.walk(0)
+    assert walker.seconds == pytest.approx(let)
 
 
 def test_short_limits_are_for_the_search():

@@ -7,7 +7,7 @@ import time
 
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
-from hardscape.maxsat.methods.exact.pace import Pace
+from hardscape.maxsat.methods.exact.pace import SHORT, Pace
 from hardscape.maxsat.methods.weighting.local import Walker
 from hardscape.maxsat.result import Improvement
 
@@ -33,13 +33,16 @@ _TRIED, _SHORT = 0.25, 20.0
 #: Until its first word, a bound or a better assignment, the walker has least where some clauses are hard: that
 #: one question is what all others wait for. Up to such a share of the time left, and so many seconds; and for
 #: such a share of these seconds more, since after a late word others follow.
-_WORDLESS, _MOST_WORDLESS, _WORDS = 0.4, 2.5, 0.6
+_WORDLESS, _MOST_WORDLESS, _WORDS = 0.2, 2.5, 0.6
 #: Share of the time left that the prover has before the walker's first turn, and most seconds: its first
 #: assignments are better than most that a walker has by then.
 _AHEAD, _MOST_AHEAD = 0.05, 0.5
 #: Where the gap is no more than such a share of the cost, and the walker has come to its end, its share goes to
 #: so little: nearly all that is left to find is the proof.
 _NEAR, _LITTLE = 0.1, 0.05
+#: Where it is no more than such a share, the walker has no more than half: it may still find little, and a
+#: proof, which may find all of it, is near.
+_WITHIN = 0.2
 
 
 def first_share(formula: Formula, left: float | None) -> float:
@@ -70,6 +73,7 @@ class Sharing:
         self._best, self._lower, self._constant = best, 0, constant
         # Seconds of the prover until which the walker has least.
         left = ends - time.monotonic()
+        self._short = left <= SHORT
         self._trial = 0.0 if math.isinf(left) else _TRIED * max(0.0, left - _SHORT)
         self._patient = min(_MOST_WORDLESS, _WORDLESS * left) if hard else 0.0
         self._said = self._waited = False
@@ -85,7 +89,14 @@ class Sharing:
             if lower or best is not self._best:
                 self._said, self._patient = True, (1 + _WORDS) * proved if self._waited else 0.0
             self._waited = True
-        return _LEAST if proved < self._patient else self._share
+        near = self._near(best, lower, _WITHIN)
+        share = min(self._share, _HALF) if near else self._share
+        return _LEAST if proved < self._patient else share
+
+    @property
+    def repays(self) -> bool:
+        """Whether the walker has more time where a prover's turn ends late: short limits have no later."""
+        return self._short
 
     @property
     def ahead(self) -> float:
@@ -116,7 +127,7 @@ class Sharing:
             step = min(1.0, max(-1.0, (to - self._share) / _STEP))
         most = _MOST if hopeful else _HOPELESS
         self._share = min(most, max(_LEAST, self._share + step * _STEP))
-        if hopeful and self._pace.ended and self._near(after, lower):
+        if hopeful and self._pace.ended and self._near(after, lower, _NEAR):
             self._share = _LITTLE
         self._best, self._lower = after, lower
 
@@ -134,11 +145,11 @@ class Sharing:
         gap = best.cost - self._constant - lower
         return gap * proved <= lower * (self._ends - time.monotonic())
 
-    def _near(self, best: Improvement | None, lower: int) -> bool:
-        """Whether little lies between the bounds."""
+    def _near(self, best: Improvement | None, lower: int, share: float) -> bool:
+        """Whether no more than a share of the cost lies between the bounds."""
         if best is None or best.hard_violations:
             return False
-        return best.cost - self._constant - lower <= _NEAR * best.cost
+        return best.cost - self._constant - lower <= share * best.cost
 
     def _closes(self, best: Improvement | None, lower: int) -> bool:
         if best is None or best.hard_violations:
@@ -173,7 +184,8 @@ class Turns:
         now, before = time.monotonic(), self._incumbent.best
         self._proved += now - self._passed
         share = self._sharing.of(before, lower, self._proved)
-        self.walker.walk(TURN_SHARE * (now - self._began) * share)
+        late = now - self._ends if self._sharing.repays else 0.0
+        self.walker.walk(TURN_SHARE * (now - self._began) * share + late * share / (1 - share))
         self._passed = passed = time.monotonic()
         self._sharing.judge(before, self._incumbent.best, lower, passed - now, self._proved)
         # A walker's turn may end late: it walks so many steps at a time.
