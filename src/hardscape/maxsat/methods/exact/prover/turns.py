@@ -42,8 +42,7 @@ def begin(costs: Costs) -> None:
     if costs.board.cost is not None:
         return
     quick = Oracle(costs.clauses, costs.board, solver="m22")
-    quick.prefer(list(costs.weight))
-    for oracle, conflicts in _tries(quick, costs.oracle):
+    for oracle, conflicts in _tries(quick, costs.oracle, list(costs.weight)):
         answer = oracle.ask([], conflicts)
         if answer is False:
             raise Settled
@@ -54,9 +53,11 @@ def begin(costs: Costs) -> None:
     quick.delete()
 
 
-def _tries(quick: Oracle, other: Oracle) -> Iterator[tuple[Oracle, int]]:
-    """Who tries next, and with how many conflicts."""
+def _tries(quick: Oracle, other: Oracle, wishes: list[int]) -> Iterator[tuple[Oracle, int]]:
+    """Who tries next, wishes first, and with how many conflicts."""
+    quick.prefer(wishes)
     yield from [(quick, FEW_CONFLICTS)] * _TRIES
+    other.prefer(wishes)
     had = {quick: 0.0, other: 0.0}
     while True:
         oracle = quick if had[quick] <= _QUICK * had[other] else other
