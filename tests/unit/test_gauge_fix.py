@@ -15,7 +15,7 @@ import pytest
 from hardscape.engine import Cuda, Ledger, RunOptions, Team, solve, team
 from hardscape.engine.fold import Block
 from hardscape.errors import CheckpointError, InputError, NotConverged
-from hardscape.gauge import GaugeField, fix
+from hardscape.gauge import GaugeField, fix, generate
 from hardscape.gauge.lattice.cpu import CpuLattice
 from hardscape.gauge.lattice.lattices import MICROCANONICAL, Lattices, Sweep, Turn
 from hardscape.gauge.methods import descent
@@ -545,3 +545,14 @@ def test_copies_are_shared_among_the_workers_of_an_executor() -> None:
         for run, shards in (({}, 4), ({"workers": 8}, 8)):
             lanes = RunOptions.checked(executor=pool, **run).on([Cuda(0)])
             assert len(GaugeFixWork.build(field, options, 16, lanes).shards()) == shards
+
+
+def test_links_far_from_the_group_are_taken_where_they_are_reprojected() -> None:
+    field = generate((4, 4, 4, 4), 6.0, seed=1, sweeps=5, device="cpu")
+    far = GaugeField(1.01 * field.links)
+    with pytest.raises(InputError, match="reproject"):
+        fix(far, device="cpu")
+    found = fix(far, reproject=True, theta=1e-14, device="cpu")
+    assert found.converged
+    assert found.fixed().unitarity() < 1e-13
+    assert found.plaquette == pytest.approx(field.plaquette(), abs=1e-12)

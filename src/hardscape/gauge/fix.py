@@ -131,7 +131,8 @@ def fix(
     reproject : bool
         Whether the links are brought to the group, in double, before they are transformed. Links of
         single precision, or farther from the group than rounding, have a violation that no g removes;
-        with this and ``output_precision="double"`` any theta is reached.
+        with this and ``output_precision="double"`` any theta is reached, also of links that are too far from the
+        group to be taken without it.
     domains : Domains, str or sequence of str, optional
         What holds the lattice together, in slabs of timeslices, or of rows of them too. Ranks of MPI, see
         :func:`hardscape.gauge.domains`; `threads` are then those of each rank, by default 1, and the answer
@@ -197,7 +198,7 @@ def fix(
     lanes = _lanes(links, many, held, run)
     if isinstance(lanes.devices[0], Cpu):
         require_links(links.shape, links.nc, _FIELDS)
-    work = GaugeFixWork.build(_checked(links, lanes), options, many, lanes, held)
+    work = GaugeFixWork.build(_checked(links, lanes, reproject), options, many, lanes, held)
     if held is not None:
         held.forget()  # what lies there is for the gauge of the call before
     outcome = solve(work, lanes)
@@ -246,18 +247,18 @@ def as_returned(found: GaugeFixResult, options: FixOptions) -> GaugeFixResult:
     )
 
 
-def _checked(field: GaugeField, run: RunOptions) -> GaugeField:
+def _checked(field: GaugeField, run: RunOptions, reproject: bool) -> GaugeField:
     """Check the links where they are needed: on the one GPU that works, if one does."""
     device = run.devices[0]
     if run.executor is not None or len(run.devices) > 1 or not isinstance(device, Cuda):
-        return in_the_group(field)
+        return in_the_group(field, reproject)
     with cuda_device(device.ordinal):
-        return in_the_group(field.to("cuda"))
+        return in_the_group(field.to("cuda"), reproject)
 
 
-def in_the_group(field: GaugeField) -> GaugeField:
+def in_the_group(field: GaugeField, reproject: bool) -> GaugeField:
     """Links that were single precision once miss the group by 1e-7: a violation no g removes."""
-    if field.require_unitary() <= _ROUNDING:
+    if not reproject and field.require_unitary() <= _ROUNDING:
         return field
     return field.astype(np.complex128).reproject()
 

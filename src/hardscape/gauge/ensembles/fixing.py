@@ -81,7 +81,7 @@ class FixTask(Task):
         field = configuration.field
         options = replace(self.options, boundary=field.boundary, dimensions=field.dimensions)
         work = GaugeFixWork.within(
-            in_the_group(field),
+            in_the_group(field, self.reproject),
             options,
             self.copies,
             configuration.seed,
