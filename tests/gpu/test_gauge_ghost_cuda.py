@@ -68,6 +68,24 @@ def test_the_propagator_is_that_of_the_cpu(nc: int, tmp_path: Path) -> None:
     assert again.value.tobytes() == values["cuda:0"].tobytes()
 
 
+def test_points_are_those_of_the_cpu(tmp_path: Path) -> None:
+    field = gauge.generate((4, 6, 4, 8), 6.0, 3, seed=4, sweeps=20, device="cpu")
+    gauge.fix(field, theta=1e-20, seed=1, device="cpu").fixed().to_file(tmp_path / "u.nersc")
+    cpu, gpu = (
+        gauge.ghost_propagator(
+            tmp_path / "u.nersc",
+            5,
+            sources="point",
+            points=3,
+            residual=1e-11,
+            device=device,
+            seed=1,
+        )
+        for device in ("cpu", "cuda:0")
+    )
+    np.testing.assert_allclose(gpu.value, cpu.value, rtol=1e-9)
+
+
 def test_no_maximum_is_told(tmp_path: Path) -> None:
     field = GaugeField.random((4, 4, 4, 4), 3, seed=1)
     field.to_file(tmp_path / "u.nersc")

@@ -117,6 +117,49 @@ def test_the_propagator_is_the_inverse_of_the_whole_matrix(fixed: Path) -> None:
         assert alone.value[0] == pytest.approx(value, rel=1e-8)
 
 
+def test_sources_on_all_points_are_plane_waves(fixed: Path) -> None:
+    momenta = [(1, 0, 0, 0), (0, 1, 0, 1), (1, 2, 1, -1), (0, 5, 0, 2)]
+    waves = gauge.ghost_propagator(fixed, momenta, residual=1e-12, device="cpu")
+    every = gauge.ghost_propagator(
+        fixed, momenta, sources="point", points=64, residual=1e-12, seed=2, device="cpu"
+    )
+    np.testing.assert_allclose(every.value, waves.value, rtol=1e-10)
+    assert (waves.points, every.points, every.seed) == (0, 64, 2)
+
+
+def test_a_point_is_a_column_of_the_inverse(fixed: Path) -> None:
+    field = GaugeField.from_file(fixed)
+    colours, matrix = whole_matrix(field)
+    k, count = (1, 0, 1, 1), len(colours)
+    found = gauge.ghost_propagator(
+        fixed, [k], sources="point", residual=1e-12, seed=3, device="cpu"
+    )
+    inverse = np.linalg.pinv(matrix, rcond=1e-8, hermitian=True)
+    inverse = inverse.reshape(field.volume, count, field.volume, count)
+    sites = np.indices(field.shape[::-1]).reshape(4, -1)
+    waves = np.exp(-2j * np.pi * np.array(k)[::-1] / np.array(field.shape)[::-1] @ sites)
+    traces = np.einsum("xaya->xy", inverse) / count
+    columns = (waves @ traces * waves.conj()).real
+    assert np.abs(columns - found.value[0]).min() < 1e-9
+    assert np.ptp(columns) > 1e-3
+    again = gauge.ghost_propagator(
+        fixed, [k], sources="point", residual=1e-12, seed=3, device="cpu"
+    )
+    assert again.value.tobytes() == found.value.tobytes()
+    others = [
+        gauge.ghost_propagator(fixed, [k], sources="point", seed=seed, device="cpu").value[0]
+        for seed in range(4)
+    ]
+    assert len(set(others)) > 1
+    for wrong in (
+        {"sources": "wall"},
+        {"sources": "point", "points": 65},
+        {"sources": "point", "points": 0},
+    ):
+        with pytest.raises(InputError):
+            gauge.ghost_propagator(fixed, [k], **wrong)
+
+
 def test_the_lowest_eigenvalues_are_those_of_the_whole_matrix(fixed: Path) -> None:
     field = GaugeField.from_file(fixed)
     every = np.linalg.eigvalsh(whole_matrix(field)[1])

@@ -131,8 +131,8 @@ def fix(
     reproject : bool
         Whether the links are brought to the group, in double, before they are transformed. Links of
         single precision, or farther from the group than rounding, have a violation that no g removes;
-        with this and ``output_precision="double"`` any theta is reached, also of links that are too far from the
-        group to be taken without it.
+        with this and ``output_precision="double"`` any theta is reached, also of links that are too far from
+        the group to be taken without it.
     domains : Domains, str or sequence of str, optional
         What holds the lattice together, in slabs of timeslices, or of rows of them too. Ranks of MPI, see
         :func:`hardscape.gauge.domains`; `threads` are then those of each rank, by default 1, and the answer
@@ -256,7 +256,7 @@ def _checked(field: GaugeField, run: RunOptions, reproject: bool) -> GaugeField:
         return in_the_group(field.to("cuda"), reproject)
 
 
-def in_the_group(field: GaugeField, reproject: bool) -> GaugeField:
+def in_the_group(field: GaugeField, reproject: bool = False) -> GaugeField:
     """Links that were single precision once miss the group by 1e-7: a violation no g removes."""
     if not reproject and field.require_unitary() <= _ROUNDING:
         return field

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from hardscape.cli.gauge.ensembles import ErrorOptions, read_arguments
 from hardscape.cli.gauge.files import FileArgument, ReadOptions
-from hardscape.cli.options import Flag, PlotOptions, RunOptions
+from hardscape.cli.options import Flag, PlotOptions, SeededRunOptions
 from hardscape.cli.terminal import seconds_text, show, table
 from hardscape.gauge import layouts
 from hardscape.gauge.ensembles.files import listed
@@ -19,7 +19,7 @@ from hardscape.gauge.gluon.propagator import DEFAULT_THETA
 if TYPE_CHECKING:
     from rich.table import Table
 
-_DEFAULT_READ, _DEFAULT_RUN = ReadOptions(), RunOptions()
+_DEFAULT_READ, _DEFAULT_RUN = ReadOptions(), SeededRunOptions()
 _DEFAULT_OUTPUT, _DEFAULT_ERRORS = PlotOptions(), ErrorOptions()
 
 
@@ -30,12 +30,14 @@ def ghost(
     cone: float | None = None,
     no_cut: Flag = False,
     xi: float = 1.0,
+    sources: Literal["plane-wave", "point"] = "plane-wave",
+    points: int = 1,
     residual: float = 1e-8,
     max_iterations: int = 10000,
     theta: float = DEFAULT_THETA,
     read: ReadOptions = _DEFAULT_READ,
     ensemble: ErrorOptions = _DEFAULT_ERRORS,
-    run: RunOptions = _DEFAULT_RUN,
+    run: SeededRunOptions = _DEFAULT_RUN,
     output: PlotOptions = _DEFAULT_OUTPUT,
 ) -> None:
     """Measure the ghost propagator on configurations that are fixed to Landau gauge.
@@ -54,6 +56,10 @@ def ghost(
         No cylinder cut.
     xi
         Spacing in space over that in time.
+    sources
+        plane-wave, which averages over the lattice, or point: all momenta at once.
+    points
+        point: sites of each configuration, drawn by --seed.
     residual
         Residual of the conjugate gradient.
     max_iterations
@@ -68,6 +74,8 @@ def ghost(
         cone=cone,
         cylinder=None if no_cut else cylinder,
         xi=xi,
+        sources=sources,
+        points=points,
         residual=residual,
         max_iterations=max_iterations,
         theta=theta,
@@ -85,6 +93,8 @@ def _facts(found: GhostPropagator) -> Iterator[tuple[str, str]]:
     yield "lattice", f"{layouts.extents(found.shape)}, SU({found.nc})"
     yield "gauge", f"landau, theta {found.theta:.3g}"
     yield "configurations", str(found.configurations)
+    if found.points:
+        yield "sources", f"{found.points} points, seed {found.seed}"
     yield "iterations", f"{found.iterations} at most"
     yield "time", seconds_text(found.seconds)
 

@@ -34,8 +34,8 @@ from hardscape.gauge.ensembles.files import Configurations
 from hardscape.gauge.ensembles.result import Ensemble
 from hardscape.gauge.ensembles.run import Plan, run_made
 from hardscape.gauge.ensembles.work import Configuration, Task
+from hardscape.gauge.ghost.measuring import require_landau
 from hardscape.gauge.ghost.operator import CpuFaddeevPopov, FaddeevPopov, generators
-from hardscape.gauge.ghost.propagator import require_landau
 from hardscape.gauge.gluon.momenta import units
 from hardscape.gauge.gluon.propagator import DEFAULT_THETA
 from hardscape.gauge.options import checked_xi

@@ -6,23 +6,22 @@ r"""The ghost propagator of Landau gauge, and the running coupling of ghost and 
 
 with the Faddeev-Popov operator M (:mod:`hardscape.gauge.ghost.operator`), :math:`J = p^2 G`,
 :math:`Z = p^2 D` and :math:`g_0^2 = 2 N_c / \beta`: a coupling of its own scheme (L. von Smekal,
-R. Alkofer and A. Hauck, Phys. Rev. Lett. 79, 3591 (1997)). The sources are plane waves, each colour by itself.
+R. Alkofer and A. Hauck, Phys. Rev. Lett. 79, 3591 (1997)). The sources are plane waves, each colour by itself,
+or points: of one site y alone in place of the average over y a solution a colour gives all momenta at once.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar, Literal, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.arguments import integer
-from hardscape.arrays import array_namespace
-from hardscape.engine import Context, Cuda, RunArguments, cuda_device, team
+from hardscape.engine import RunArguments
 from hardscape.engine.lanes import on_its_threads
 from hardscape.errors import InputError
 from hardscape.figures import COLORS, finish, new_figure
@@ -30,21 +29,13 @@ from hardscape.gauge.ensembles.averages import ErrorMethod, average
 from hardscape.gauge.ensembles.files import Configurations
 from hardscape.gauge.ensembles.result import Ensemble
 from hardscape.gauge.ensembles.run import Plan, run_made
-from hardscape.gauge.ensembles.work import Configuration, Task
 from hardscape.gauge.field import GaugeField
-from hardscape.gauge.ghost.cuda import CudaFaddeevPopov
-from hardscape.gauge.ghost.operator import CpuFaddeevPopov, FaddeevPopov, generators
+from hardscape.gauge.ghost.measuring import GhostTask
 from hardscape.gauge.gluon.momenta import Cut, units
 from hardscape.gauge.gluon.propagator import DEFAULT_THETA, GluonPropagator
-from hardscape.gauge.measure import measured
-from hardscape.gauge.options import FixOptions, checked_xi
+from hardscape.gauge.options import checked_xi
 from hardscape.interrupts import interruptible
 from hardscape.plain import Plain, finite_or_none
-
-#: Bytes of the fields that are inverted together: larger blocks load links less often, but leave caches.
-_BLOCK = 2**27
-#: The same on a GPU, where five times as much is taken.
-_CUDA_BLOCK = 2**30
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +61,10 @@ class GhostPropagator(Plain):
         Wall-clock time.
     xi : float
         As given: the spacing in space over that in time, which multiplies p_t.
+    points : int
+        Sites of each configuration that sources were on; 0 where they were plane waves.
+    seed : int
+        That the sites were drawn by.
 
     Examples
     --------
@@ -96,6 +91,8 @@ class GhostPropagator(Plain):
     theta: float
     seconds: float
     xi: float = 1.0
+    points: int = 0
+    seed: int = 0
 
     @property
     def dressing(self) -> NDArray[np.float64]:
@@ -104,7 +101,9 @@ class GhostPropagator(Plain):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; an unknown error is None."""
-        names = "shape nc configurations theta xi iterations momentum k value error seconds"
+        names = (
+            "shape nc configurations theta xi points seed iterations momentum k value error seconds"
+        )
         return self.listed(names, error=[finite_or_none(x) for x in self.error.tolist()])
 
     def plot(self, ax: Any = None) -> Any:
@@ -126,105 +125,6 @@ class GhostPropagator(Plain):
             f"<GhostPropagator: SU({self.nc}), {extents}, {len(self.momentum)} momenta, "
             f"{self.configurations} configuration{'s' * (self.configurations > 1)}>"
         )
-
-
-@dataclass(frozen=True)
-class GhostTask(Task):
-    """The propagator of one configuration."""
-
-    name: ClassVar[str] = "ghost"
-    revision: ClassVar[int] = 2
-
-    momenta: tuple[tuple[int, ...], ...]
-    residual: float
-    max_iterations: int
-    theta: float | None
-    like: tuple[tuple[int, ...], int]
-    xi: float = 1.0
-
-    def measure(self, configuration: Configuration, context: Context) -> Mapping[str, Any] | None:
-        """G at each momentum; refuses fields that are not in the gauge."""
-        violation = require_landau(configuration, self.like, self.theta, self.xi)
-        found, most = [], 0
-        with _operator(configuration, context, self.xi) as (operator, block):
-            matrices = operator.volume * operator.nc**2 * 16
-            at_once = max(1, block // (matrices * (operator.nc**2 - 1)))
-            for begin in range(0, len(self.momenta), at_once):
-                part = self._block(operator, self.momenta[begin : begin + at_once], context)
-                if part is None:
-                    return None
-                found.append(part[0])
-                most = max(most, part[1])
-        return {"value": np.concatenate(found), "iterations": np.int64(most), "theta": violation}
-
-    def _block(
-        self, operator: FaddeevPopov, momenta: Sequence[Sequence[int]], context: Context
-    ) -> tuple[NDArray[np.float64], int] | None:
-        colours = generators(operator.nc)
-        waves = np.stack([_wave(operator.shape, k) for k in momenta], axis=-1)
-        # (T, Z, Y, X, Nc, Nc, colours, momenta)
-        spread = waves[..., None, None, None, :], colours.transpose(1, 2, 0)[..., None]
-        if not isinstance(operator, CpuFaddeevPopov):
-            import cupy
-
-            spread = cupy.asarray(spread[0]), cupy.asarray(spread[1])
-        product = (spread[0] * spread[1]).reshape(*operator.shape, *colours.shape[1:], -1)
-        sources = array_namespace(product).ascontiguousarray(product)  # of one momentum it is not
-        solved = operator.solve(sources, self.residual, self.max_iterations, context)
-        if solved is None:
-            return None
-        # tr T^a T^a is 1/2
-        products = 2 * operator.products(sources, solved[0]).reshape(len(colours), -1)
-        return products.sum(axis=0) / (len(colours) * operator.volume), solved[1]
-
-
-@contextmanager
-def _operator(
-    configuration: Configuration, context: Context, xi: float
-) -> Iterator[tuple[FaddeevPopov, int]]:
-    """The operator on the device of a shard, and how many bytes of fields it takes at once."""
-    if isinstance(context.device, Cuda):
-        with cuda_device(context.device.ordinal) as device:
-            yield CudaFaddeevPopov(configuration.field, device, xi), _CUDA_BLOCK
-    else:
-        with team(configuration.threads, context.stop) as lanes:
-            yield CpuFaddeevPopov(configuration.field, lanes, xi), _BLOCK
-
-
-def require_landau(
-    configuration: Configuration,
-    like: tuple[tuple[int, ...], int],
-    theta: float | None,
-    xi: float = 1.0,
-) -> float:
-    """The violation of Landau gauge; refuses what is not in it, or not of this shape and Nc."""
-    field = configuration.field
-    if (field.shape, field.nc) != like or field.boundary != "periodic":
-        raise InputError(
-            f"configuration {configuration.name} is {field!r}; periodic ones of SU({like[1]}), "
-            f"{'x'.join(map(str, like[0]))} as the first, are accepted"
-        )
-    field.require_unitary()
-    options = FixOptions(xi=xi, dimensions=field.dimensions)
-    violation = float(measured(field, options).violation(options).max())
-    if theta is not None and not violation <= theta:
-        raise InputError(
-            f"configuration {configuration.name} is not in landau gauge: theta = {violation:.3g}, at "
-            f"most {theta:g} is accepted; fix it with hardscape.gauge.fix, or raise theta"
-        )
-    return violation
-
-
-def _wave(shape: Sequence[int], k: Sequence[int]) -> NDArray[np.complex128]:
-    phase = np.zeros(tuple(shape))
-    for mu, number in enumerate(k):
-        axis = len(shape) - 1 - mu
-        along = [1] * len(shape)
-        along[axis] = shape[axis]
-        turns = np.arange(shape[axis]) * number / shape[axis]
-        phase = phase + turns.reshape(along)
-    waves: NDArray[np.complex128] = np.exp(2j * np.pi * phase)
-    return waves
 
 
 def _momentum(k: NDArray[np.int64], shape: Sequence[int], xi: float) -> NDArray[np.float64]:
@@ -257,6 +157,8 @@ def ghost_propagator(
     xi: float = 1.0,
     cylinder: float | None = 1.0,
     cone: float | None = None,
+    sources: Literal["plane-wave", "point"] = "plane-wave",
+    points: int = 1,
     residual: float = 1e-8,
     max_iterations: int = 10000,
     theta: float | None = DEFAULT_THETA,
@@ -277,6 +179,11 @@ def ghost_propagator(
         Spacing in space over that in time, as of :func:`gluon_propagator`.
     cylinder, cone : float or None
         As of :func:`gluon_propagator`.
+    sources : {"plane-wave", "point"}
+        Plane waves, which average over the whole lattice, Nc^2 - 1 solutions a momentum; or sites, Nc^2 - 1
+        solutions each for all momenta together, with larger errors.
+    points : int
+        Sites of "point" for each configuration, drawn by ``seed=``, at most all of them.
     residual : float
         Residual of the conjugate gradient relative to the source: about the relative error of G.
     max_iterations : int
@@ -325,7 +232,10 @@ def ghost_propagator(
     chosen = _checked_momenta(momenta, first, Cut(cylinder, cone), xi)
     most = integer(max_iterations, "max_iterations", 1, 2**31 - 1)
     like = (first.shape, first.nc)
-    task = GhostTask(tuple(chosen), float(residual), most, theta, like, xi)
+    if sources not in ("plane-wave", "point"):
+        raise InputError(f"sources={sources!r}; 'plane-wave' and 'point' are accepted")
+    many = integer(points, "points", 1, first.volume) if sources == "point" else 0
+    task = GhostTask(tuple(chosen), float(residual), most, theta, like, xi, many)
 
     def made(found: Ensemble) -> GhostPropagator:
         samples = found.values["value"]
@@ -343,6 +253,8 @@ def ghost_propagator(
             theta=float(found.values["theta"].max()),
             seconds=found.seconds,
             xi=xi,
+            points=many,
+            seed=found.seed,
         )
 
     return run_made(plan, task, made, on_gpu=True, **run)
