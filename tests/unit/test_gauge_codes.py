@@ -165,6 +165,18 @@ def test_bare_lime(tmp_path: Path) -> None:
             formats.read(path, shape=(4, 4, 6, 4))
 
 
+@pytest.mark.parametrize("after", [b"\n", bytes(7), bytes(1000), b"written by hand\n"])
+def test_bytes_after_the_records(after: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "u.lime"
+    path.write_bytes(ildg() + after)
+    with pytest.warns(UserWarning, match="after the records"):
+        assert formats.read(path) == FIELDS[3]
+    for broken in (ildg() + ildg()[:100], ildg()[:-200], ildg() + b"x" * 200):
+        path.write_bytes(broken)
+        with pytest.raises(FormatError):
+            formats.read(path)
+
+
 @pytest.mark.parametrize("show", [".14e", ""])
 def test_text_of_bridge(show: str, tmp_path: Path) -> None:
     for nc in (2, 3):

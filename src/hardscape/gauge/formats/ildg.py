@@ -95,9 +95,9 @@ class _Record:
 
 
 def _records(source: Source) -> list[_Record]:
-    """List the records of a file."""
+    """List the records of a file; little that is none, or zeros, may follow them."""
     found, position = [], 0
-    while position < len(source):
+    while position < len(source) and not (found and _beside(source, position)):
         header = source.bytes(position, _HEADER.size)
         magic, version, _, length, kind = _HEADER.unpack(header)
         if magic != _MAGIC or version != 1:
@@ -115,6 +115,14 @@ def _records(source: Source) -> list[_Record]:
         # The last record's padding may be missing.
         position = start + -(-length // 8) * 8
     return found
+
+
+def _beside(source: Source, position: int) -> bool:
+    """Whether what is left of a file is no part of a record."""
+    left = source.raw[position : position + _HEADER.size]
+    if len(left) < _HEADER.size:
+        return not left.startswith(MAGIC[: len(left)])
+    return not left.strip(b"\0") and not source.raw[position:].strip(b"\0")
 
 
 def _rendered(
@@ -152,9 +160,16 @@ def read(source: Source, *, shape: Sequence[int] | None = None) -> Content:
     line = _XLF.search(texts.get("xlf-info", ""))
     if line is not None and "plaq" not in claims:  # as tmLQCD writes it
         claims["plaq"] = Claim.from_text(line[1], itemsize)
-    notes = () if shape is None else layouts.other_orders(links)
+    notes = _after(source) + (() if shape is None else layouts.other_orders(links))
     stated_plaquette, trace = claims.get("plaq"), claims.get("linktr")
     return Content(links, texts, checksum, stated_plaquette, trace, notes=notes)
+
+
+def _after(source: Source) -> tuple[str, ...]:
+    """What tells of bytes after the last record."""
+    last = _records(source)[-1]
+    many = len(source) - last.start - -(-last.length // 8) * 8
+    return (f"{many} byte{'s' * (many > 1)} after the records, left out",) if many > 0 else ()
 
 
 def _first_of_each(source: Source) -> dict[str, _Record]:
