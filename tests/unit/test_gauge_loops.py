@@ -245,11 +245,47 @@ def test_observables_of_files(tmp_path: Path) -> None:
             gauge.observables(tmp_path / "u.*", **wrong)
 
 
+@pytest.mark.parametrize("boundary", ["open", "sf"])
+def test_loops_of_fields_that_end_in_time(boundary: Any) -> None:
+    field = gauge.generate((4, 3, 2, 5), 2.4, 2, seed=3, sweeps=4, boundary=boundary, device="cpu")
+    smeared = gauge.smear(field, steps=2, spatial=True)
+    assert smeared.boundary == boundary
+    np.testing.assert_array_equal(smeared.links[..., 3, :, :], field.links[..., 3, :, :])
+    for t in range(5):  # a timeslice knows nothing of the others
+        alone = np.repeat(field.links[t : t + 1], 2, axis=0)
+        alone[..., 3, :, :] = np.eye(2)
+        expected = gauge.smear(GaugeField(alone), steps=2, spatial=True).links[0, ..., :3, :, :]
+        if boundary == "sf" and t in (0, 4):
+            expected = field.links[t, ..., :3, :, :]
+        np.testing.assert_allclose(smeared.links[t, ..., :3, :, :], expected, rtol=0, atol=1e-14)
+    u = smeared.links
+    found = gauge.wilson_loops(smeared, 2, 4)
+    lines = gauge.line_correlators(smeared, 1, 4)
+    for d in range(1, 5):
+        loops, pairs = [], []
+        for t in range(5 - d):
+            time = u[t, ..., 3, :, :]
+            for step in range(1, d):
+                time = time @ u[t + step, ..., 3, :, :]
+            for mu in range(3):
+                low, high = (u[s, ..., mu, :, :] for s in (t, t + d))
+                far = np.roll(time, -1, axis=2 - mu)
+                loop = low @ far @ high.conj().swapaxes(-1, -2) @ time.conj().swapaxes(-1, -2)
+                loops.append(np.trace(loop, axis1=-2, axis2=-1).real.mean() / 2)
+                pairs.append((far.conj() * time).sum((-1, -2)).real.mean() / 2)
+        assert found[0, d - 1] == pytest.approx(np.mean(loops), abs=1e-13)
+        assert lines[0, d - 1] == pytest.approx(np.mean(pairs), abs=1e-13)
+    row = gauge.observables(field, loops=(2, 2), flow_time=0.1, device="cpu")
+    assert np.isnan(row["polyakov_abs"]).all()
+    assert np.isfinite(row["loops"]).all()
+    assert np.isfinite(row["charge"]).all()
+
+
 def test_refusals() -> None:
     links = GaugeField.random((2, 2, 2, 6), seed=1).links.copy()
     links[-1, ..., 3, :, :] = 0
     bounded = GaugeField(links, boundary="open")
-    for call in (gauge.polyakov_loop, gauge.smear, lambda x: gauge.wilson_loops(x, 1, 1)):
+    for call in (gauge.polyakov_loop, gauge.smear, lambda x: gauge.wilson_loops(x, 1, 6)):
         with pytest.raises(InputError):
             call(bounded)
     field = FIELDS["su3"]

@@ -26,6 +26,7 @@ from hardscape.engine import Chain, Cpu, Partial, RunArguments, RunOptions, Team
 from hardscape.engine.lanes import on_its_threads
 from hardscape.errors import BudgetError, CheckpointError, DeviceError, InputError, Interrupted
 from hardscape.figures import COLORS, GREY, finish, new_figure
+from hardscape.gauge.boundary import Boundary
 from hardscape.gauge.field import GaugeField, checked_field
 from hardscape.gauge.intake import require_links
 from hardscape.gauge.layouts import OURS
@@ -36,6 +37,13 @@ from hardscape.plain import Plain
 REFERENCE = 0.3
 #: Largest step whose error is far below the statistical one of any ensemble, and most steps.
 _LARGEST_STEP, _MOST_STEPS = 0.1, 10**6
+#: What the first and the last timeslice are, in the words of the compiled part.
+_ENDS: dict[Boundary, tuple[str, str]] = {
+    "periodic": ("NONE", "NONE"),
+    "open": ("OPEN", "OPEN"),
+    "sf": ("FIXED", "FIXED"),
+    "open-sf": ("OPEN", "FIXED"),
+}
 #: Memory, in fields of double precision, beside the one that is given.
 _FIELDS = 2.1
 
@@ -167,7 +175,7 @@ def wilson_flow(
     Raises
     ------
     InputError
-        If a link is not in the group, the field has a boundary in time, or an argument is out of range.
+        If a link is not in the group, an argument is out of range, or two timeslices have a boundary.
     DeviceError
         If `device` is a GPU.
     Interrupted
@@ -177,6 +185,10 @@ def wilson_flow(
     -----
     A step costs some 60,000 floating-point operations a site for SU(3); sums over sites are added up in one
     order. After M. Lüscher, JHEP 08 (2010) 071, appendix C.
+
+    With a boundary in time the links that are not fixed flow, as in openQCD (M. Lüscher, S. Schaefer, Comput.
+    Phys. Commun. 184, 519 (2013), appendix B), and E and Q are of the timeslices between the first and the last
+    one. The boundaries are felt some way into the lattice: t0 is that of a long one only.
 
     Examples
     --------
@@ -222,23 +234,23 @@ def checked_steps(flow_time: float, step: float) -> tuple[int, float]:
 def flowing(field: GaugeField, size: float, count: int) -> Flow:
     """The chain of steps of a field that can flow."""
     field.require_unitary()
-    if field.boundary != "periodic":
-        raise InputError(
-            f"the field has a boundary in time ({field.boundary!r}); periodic fields flow"
-        )
-    return Flow(field.to("cpu").astype(np.complex128).links, size, count)
+    if field.boundary != "periodic" and field.shape[-1] < 3:
+        raise InputError(f"{field!r} has no timeslice between its boundaries")
+    return Flow(field.to("cpu").astype(np.complex128).links, size, count, field.boundary)
 
 
 def flow_of(chain: Flow, field: GaugeField, stopped: str, seconds: float) -> WilsonFlow:
     """The result of a chain that has begun."""
     measured = chain.result()
-    density = measured / field.volume
+    slices = field.shape[-1]
+    between = slices if field.boundary == "periodic" else slices - 2
+    density = measured / (field.volume // slices * between)
     return WilsonFlow(
         flow_time=np.linspace(0, (len(measured) - 1) * chain.size, len(measured)),
         energy=density[:, 1].copy(),
         energy_plaquette=density[:, 0].copy(),
         charge=measured[:, 2].copy(),
-        field=GaugeField(chain.links, layout=OURS),
+        field=GaugeField(chain.links, boundary=field.boundary, layout=OURS),
         stopped=stopped,
         seconds=seconds,
     )
@@ -248,14 +260,17 @@ class Flow(Chain[NDArray[np.float64]]):
     """Steps of the flow; the answer are the sums measured so far, shape (steps + 1, 3)."""
 
     name: ClassVar[str] = "gauge.flow"
-    revision: ClassVar[int] = 1
+    revision: ClassVar[int] = 2
     unit: ClassVar[str] = "steps"
 
-    def __init__(self, links: NDArray[np.complex128], size: float, total: int) -> None:
+    def __init__(
+        self, links: NDArray[np.complex128], size: float, total: int, boundary: Boundary
+    ) -> None:
         self.total = total
         self.size = size
+        self._boundary = boundary
         self._start = hashlib.sha256(
-            repr((links.shape, size)).encode() + links.tobytes()
+            repr((links.shape, size, boundary)).encode() + links.tobytes()
         ).hexdigest()
         self._set(links)
         self._measured: list[NDArray[np.float64]] = []
@@ -280,7 +295,8 @@ class Flow(Chain[NDArray[np.float64]]):
         return count
 
     def _run(self, size: float, count: int, team: Team) -> None:
-        work = native.vector.gauge.FlowSteps(self._flow, size, count, team.size)
+        first, last = (getattr(native.vector.gauge.End, name) for name in _ENDS[self._boundary])
+        work = native.vector.gauge.FlowSteps(self._flow, size, count, team.size, first, last)
         team.run(work.run)
         self._measured.append(work.measured())
 

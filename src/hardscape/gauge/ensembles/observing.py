@@ -132,8 +132,7 @@ def observables(
     Raises
     ------
     InputError
-        If an argument is out of range, or loops, lines or the flow are asked of a field with a boundary in
-        time.
+        If an argument is out of range, or loops are longer in time than a field with a boundary.
     FormatError, ChecksumError
         If a file cannot be read; it is left out, and told of when all others are done. ``result`` is their
         table.

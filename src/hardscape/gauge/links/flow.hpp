@@ -2,6 +2,11 @@
 //
 // M. Luscher, JHEP 08 (2010) 071: V' = -P(U A) V with the antihermitian traceless part P of each
 // link times the sum A of its staples, by the third-order steps of his appendix C.
+//
+// Where the lattice ends in time, plaquettes in space count half and the derivative by a link in
+// space is taken twice (M. Luscher, S. Schaefer, Comput. Phys. Commun. 184, 519 (2013), appendix
+// B): its staples in time count twice. Fixed links in space stay. The links in t of the last
+// timeslice are zero, and stay so.
 #pragma once
 
 #include <array>
@@ -19,11 +24,17 @@ namespace hardscape::gauge {
 // Per site: the energy density by plaquettes and by clovers, and the topological charge density.
 using Densities = std::array<double, 3>;
 
+// What the first or the last timeslice is: like all others, an end, or one of fixed links in space.
+enum class End { none, open, fixed };
+
 // Steps of the flow that the threads of a team do together.
 struct FlowSteps {
   double size;
   std::vector<Densities> measured;  // sums after each; before the first where `size` is 0
   Steps steps;
+  End first = End::none, last = End::none;  // both or neither; sums are then of the slices between
+
+  bool ends() const { return first != End::none; }
 };
 
 class AnyWilsonFlow {
@@ -57,13 +68,13 @@ class WilsonFlow final : public AnyWilsonFlow, PlacedLinks<N, W> {
     for (Densities& measured : steps.measured) {
       if (steps.size != 0) {
         for (const auto& [fresh, old] : kStages) {
-          for (int v = first; v < last; ++v) push(v, fresh * steps.size, old);
+          for (int v = first; v < last; ++v) push(v, fresh * steps.size, old, steps);
           steps.steps.wait();
-          for (int v = first; v < last; ++v) move(v);
+          for (int v = first; v < last; ++v) move(v, steps);
           steps.steps.wait();
         }
       }
-      for (int v = first; v < last; ++v) measure(v);
+      for (int v = first; v < last; ++v) measure(v, steps);
       steps.steps.wait();
       if (rank == 0) measured = total();
       steps.steps.wait();
@@ -76,11 +87,17 @@ class WilsonFlow final : public AnyWilsonFlow, PlacedLinks<N, W> {
   static constexpr double kStages[3][2] = {{1.0 / 4, 0.0}, {8.0 / 9, -17.0 / 9}, {3.0 / 4, -1.0}};
 
   // In functions of their own, so that they are the same instructions in every loop.
-  [[gnu::noinline]] void push(int v, double fresh, double old) {
+  [[gnu::noinline]] void push(int v, double fresh, double old, const FlowSteps& steps) {
+    const V twice = steps.ends() ? weights_in_time(v, steps) : V{} + 1;
     for (int mu = 0; mu < layout_.dimensions(); ++mu) {
       M staples = M::zero();
       for (int nu = 0; nu < layout_.dimensions(); ++nu) {
         if (nu == mu) continue;
+        if (steps.ends() && nu == layout_.time()) {
+          add(staples, scaled(Placed::staple_above(v, mu, nu), twice));
+          add(staples, scaled(Placed::staple_below(v, mu, nu), twice));
+          continue;
+        }
         add(staples, Placed::staple_above(v, mu, nu));
         add(staples, Placed::staple_below(v, mu, nu));
       }
@@ -90,12 +107,42 @@ class WilsonFlow final : public AnyWilsonFlow, PlacedLinks<N, W> {
     }
   }
 
-  [[gnu::noinline]] void move(int v) {
+  [[gnu::noinline]] void move(int v, const FlowSteps& steps) {
     for (int mu = 0; mu < layout_.dimensions(); ++mu) {
       const std::size_t place = layout_.link(v, mu);
-      links_[place] = exponential(force_[place], links_[place]);
+      if (!steps.ends()) {
+        links_[place] = exponential(force_[place], links_[place]);
+        unitarize(links_[place]);
+        continue;
+      }
+      const M before = links_[place];
+      links_[place] = exponential(force_[place], before);
       unitarize(links_[place]);
+      for (int lane = 0; lane < W; ++lane) {
+        if (!stays(layout_.slice(v, lane), mu, steps)) continue;
+        each_number([&](V& to, const V& from) { set_lane(to, lane, lane_of(from, lane)); },
+                    links_[place], before);
+      }
     }
+  }
+
+  // How often staples in t count: twice for links in space at an open end.
+  V weights_in_time(int v, const FlowSteps& steps) const {
+    V weights = V{} + 1;
+    for (int lane = 0; lane < W; ++lane) {
+      if (end_of(layout_.slice(v, lane), steps) == End::open) set_lane(weights, lane, 2.0);
+    }
+    return weights;
+  }
+
+  End end_of(int slice, const FlowSteps& steps) const {
+    if (slice == 0) return steps.first;
+    return slice == layout_.slices() - 1 ? steps.last : End::none;
+  }
+
+  bool stays(int slice, int mu, const FlowSteps& steps) const {
+    if (mu == layout_.time()) return slice == layout_.slices() - 1;
+    return end_of(slice, steps) == End::fixed;
   }
 
   // U_mu at the site that the directions lead to.
@@ -133,7 +180,7 @@ class WilsonFlow final : public AnyWilsonFlow, PlacedLinks<N, W> {
     return sum;
   }
 
-  [[gnu::noinline]] void measure(int v) {
+  [[gnu::noinline]] void measure(int v, const FlowSteps& steps) {
     V plaquettes{}, squares{};
     M field[kMostPlanes];
     int plane = 0;
@@ -153,6 +200,10 @@ class WilsonFlow final : public AnyWilsonFlow, PlacedLinks<N, W> {
     constexpr double kPi = 3.14159265358979323846;
     for (int lane = 0; lane < W; ++lane) {
       const int site = layout_.site(v, lane);
+      if (end_of(layout_.slice(v, lane), steps) != End::none) {
+        for (auto& density : densities_) density[site] = 0;
+        continue;
+      }
       densities_[0][site] = 2 * (static_cast<double>(plane) * N - lane_of(plaquettes, lane));
       densities_[1][site] = -lane_of(squares, lane);
       densities_[2][site] = -lane_of(charge, lane) / (4 * kPi * kPi);

@@ -9,8 +9,8 @@ namespace {
 using PyWilsonFlow = PyPlaced<WilsonFlow, AnyWilsonFlow>;
 
 struct PyFlowSteps : FlowSteps {
-  PyFlowSteps(PyWilsonFlow& of, double size, int count, int threads)
-      : FlowSteps{size, std::vector<Densities>(count), Steps(threads)}, flow(*of) {}
+  PyFlowSteps(PyWilsonFlow& of, double size, int count, int threads, End first, End last)
+      : FlowSteps{size, std::vector<Densities>(count), Steps(threads), first, last}, flow(*of) {}
 
   void run(int rank) { flow.run(*this, rank); }
 
@@ -21,12 +21,17 @@ struct PyFlowSteps : FlowSteps {
 
 void bind_flow(nb::module_& module) {
   const nb::call_guard<nb::gil_scoped_release> released;
+  nb::enum_<End>(module, "End", "What the first or the last timeslice is.")
+      .value("NONE", End::none)
+      .value("OPEN", End::open)
+      .value("FIXED", End::fixed);
   nb::class_<PyWilsonFlow>(module, "WilsonFlow", "Links that flow along the Wilson action.")
       .def(nb::init<ComplexLinks>(), nb::arg("links"), released)
       .def("links", &PyWilsonFlow::links);
   nb::class_<PyFlowSteps>(module, "FlowSteps", "Steps of the flow: every thread calls run.")
-      .def(nb::init<PyWilsonFlow&, double, int, int>(), nb::arg("flow"), nb::arg("size"),
-           nb::arg("count"), nb::arg("threads"), nb::keep_alive<1, 2>())
+      .def(nb::init<PyWilsonFlow&, double, int, int, End, End>(), nb::arg("flow"), nb::arg("size"),
+           nb::arg("count"), nb::arg("threads"), nb::arg("first"), nb::arg("last"),
+           nb::keep_alive<1, 2>())
       .def("run", &PyFlowSteps::run, nb::arg("rank"), released)
       .def(
           "measured",
@@ -38,7 +43,8 @@ void bind_flow(nb::module_& module) {
             const std::size_t count = steps.measured.size();
             return to_numpy(std::move(sums), {count, std::size_t{3}});
           },
-          "Sums over all sites after each step, (count, 3): energy by plaquettes, by clovers, "
+          "Sums over all sites, but of ends, after each step, (count, 3): energy by plaquettes, by "
+          "clovers, "
           "charge.");
 }
 

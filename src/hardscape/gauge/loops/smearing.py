@@ -29,6 +29,7 @@ from hardscape.arguments import integer
 from hardscape.engine import team
 from hardscape.engine.lanes import on_its_threads, working_threads
 from hardscape.errors import InputError
+from hardscape.gauge import boundary as boundaries
 from hardscape.gauge.field import GaugeField, checked_field
 from hardscape.gauge.layouts import OURS
 from hardscape.interrupts import interruptible
@@ -74,7 +75,8 @@ def smear(
     Raises
     ------
     InputError
-        If an argument is out of range, a link is not in the group, or the field has a boundary in time.
+        If an argument is out of range, a link is not in the group, or the field has a boundary in time and links
+        in t are to be smeared.
 
     Examples
     --------
@@ -94,9 +96,10 @@ def smear(
     if links.dimensions - spatial < 2:
         raise InputError(f"{links!r} has one direction in space, in which there are no staples")
     links.require_unitary()
-    if links.boundary != "periodic":
+    if links.boundary != "periodic" and not spatial:
         raise InputError(
-            f"the field has a boundary in time ({links.boundary!r}); periodic fields are smeared"
+            f"the field has a boundary in time ({links.boundary!r}); links in space are smeared by spatial=True, "
+            "links in t of periodic fields"
         )
     worth = max(1, links.volume // _SITES_A_THREAD)
     lanes = (
@@ -113,4 +116,7 @@ def smear(
             together.run(work.run)
     if not math.isfinite(float(abs(smearing.links()).sum())):
         raise InputError("a sum of staples has no nearest element: the links are too rough")
-    return GaugeField(smearing.links(), layout=OURS)
+    smeared = smearing.links()
+    for t in boundaries.fixed_slices(links.boundary):
+        smeared[t] = start[t]  # what is fixed stays
+    return GaugeField(smeared, boundary=links.boundary, layout=OURS)

@@ -1,10 +1,18 @@
+import enum
 from typing import Annotated, overload
 
 import numpy
 from numpy.typing import NDArray
 
+class End(enum.Enum):
+    NONE = 0
+
+    OPEN = 1
+
+    FIXED = 2
+
 class FlowSteps:
-    def __init__(self, flow: WilsonFlow, size: float, count: int, threads: int) -> None: ...
+    def __init__(self, flow: WilsonFlow, size: float, count: int, threads: int, first: End, last: End) -> None: ...
 
     def run(self, rank: int) -> None: ...
 
