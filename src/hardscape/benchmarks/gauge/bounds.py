@@ -175,8 +175,8 @@ def main(
         off = float(np.abs(ours - others).max())
         where = f"{extent}^4, {_BETA}"
         table.add(where, configurations, float(ours.mean()), error, off, *means, int(hold.sum()))
-    if save is not None:
-        table.save(save)
+        if save is not None:  # after each lattice: large ones take long
+            table.save(save)
 
 
 if __name__ == "__main__":
