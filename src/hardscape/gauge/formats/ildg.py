@@ -96,7 +96,8 @@ class _Record:
 
 def _records(source: Source) -> list[_Record]:
     """List the records of a file; little that is none, or zeros, may follow them."""
-    found, position = [], 0
+    found: list[_Record] = []
+    position = 0
     while position < len(source) and not (found and _beside(source, position)):
         header = source.bytes(position, _HEADER.size)
         magic, version, _, length, kind = _HEADER.unpack(header)

@@ -75,8 +75,8 @@ def smear(
     Raises
     ------
     InputError
-        If an argument is out of range, a link is not in the group, or the field has a boundary in time and links
-        in t are to be smeared.
+        If an argument is out of range, a link is not in the group, or the field has a boundary in time and
+        links in t are to be smeared.
 
     Examples
     --------
@@ -98,8 +98,8 @@ def smear(
     links.require_unitary()
     if links.boundary != "periodic" and not spatial:
         raise InputError(
-            f"the field has a boundary in time ({links.boundary!r}); links in space are smeared by spatial=True, "
-            "links in t of periodic fields"
+            f"the field has a boundary in time ({links.boundary!r}); links in space are smeared by "
+            "spatial=True, links in t of periodic fields"
         )
     worth = max(1, links.volume // _SITES_A_THREAD)
     lanes = (
