@@ -89,7 +89,9 @@ def wilson_loops(
 
     Notes
     -----
-    With a boundary in time the loops between the first and the last timeslice are averaged, those on them too. Some 60 ns a site, direction and loop on one AVX-512 core.
+    With a boundary in time the loops between the first and the last timeslice are averaged, those on them too.
+
+    Some 60 ns a site, direction and loop on one AVX-512 core.
 
     Examples
     --------
