@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from hardscape.benchmarks.maxsat.formulas import upgrade
+from hardscape.benchmarks.maxsat.formulas import assignment, upgrade
 from hardscape.maxsat import Formula, solve
 from hardscape.maxsat.methods.hitting.vertex import RESTS, vertex_pays, whole_vertices
 from hardscape.maxsat.methods.weighting import local
@@ -175,3 +175,16 @@ def test_a_search_goes_on_from_a_whole_vertex(monkeypatch):
     assert solve(formula, **known).cost == 56
     monkeypatch.setattr(local, "whole_vertices", lambda *told: iter(()))
     assert solve(formula, **known).cost > 56
+
+
+@pytest.mark.parametrize(
+    ("make", "sizes", "flips", "cost"),
+    [(upgrade, (65, 5, 905), 5000, 56), (assignment, (8, 40, 6, 5001), 200_000, 219)],
+    ids=["small, at once", "larger, later"],
+)
+def test_a_search_proves_what_it_has_where_all_was_tried(make, sizes, flips, cost):
+    pytest.importorskip("pysat", reason="python-sat, which encodes counts, is not installed")
+    n, soft, weights, hard = make(*sizes)
+    formula = Formula.from_clauses(soft, weights, hard=hard, num_variables=n)
+    found = solve(formula, method="weighting", max_flips=flips, seed=1, threads=1)
+    assert (found.cost, found.lower_bound) == (cost, cost)

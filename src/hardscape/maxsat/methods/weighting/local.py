@@ -448,6 +448,8 @@ class Walker:
                 self._own[hitting] = hitting.cost()
                 self._take(hitting)
             yield hitting, turn // 2
+        if hitting.given_up:  # has its bound told
+            yield hitting, turn
 
     def _whole(self, search: Search, turn: int) -> int:
         """The turn of a search that is not behind."""
