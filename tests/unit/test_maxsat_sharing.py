@@ -148,17 +148,17 @@ def words(*turns, first=0.8, left=5.0, hard=True):
 
 
 def test_most_is_the_provers_until_its_first_word():
-    assert words((0.5, 0, None), (0.9, 0, None), (1.1, 0, None)) == [0.2, 0.2, 0.8]
+    assert words((0.2, 0, None), (0.4, 0, None), (0.6, 0, None)) == [0.2, 0.2, 0.8]
     assert words((1.0, 0, None), (3.0, 0, None), left=600.0) == [0.2, 0.8]
     assert words((0.1, 1, None)) == words((0.1, 0, found(999))) == [0.8]
     assert words((1.0, 0, None), hard=False) == words((0.0, 0, None), left=-1.0) == [0.8]
 
 
 def test_a_late_word_is_followed_by_others():
-    assert words((0.5, 0, None), (1.0, 1, None), (1.59, 1, None), (1.61, 1, None)) == [0.2] * 3 + [
-        0.8
-    ]
-    assert words((0.5, 0, None), (1.0, 0, found(999)), (1.61, 0, None)) == [0.2, 0.2, 0.8]
+    late = words((0.5, 0, None), (1.0, 1, None), (1.59, 1, None), (1.61, 1, None), left=10.0)
+    assert late == [0.2, 0.2, 0.2, 0.8]
+    found_late = words((0.5, 0, None), (1.0, 0, found(999)), (1.61, 0, None), left=10.0)
+    assert found_late == [0.2, 0.2, 0.8]
     assert words((1.0, 1, None), (1.1, 1, None)) == [0.8, 0.8]
 
 

@@ -33,7 +33,7 @@ _TRIED, _SHORT = 0.25, 20.0
 #: Until its first word, a bound or a better assignment, the walker has least where some clauses are hard: that
 #: one question is what all others wait for. Up to such a share of the time left, and so many seconds; and for
 #: such a share of these seconds more, since after a late word others follow.
-_WORDLESS, _MOST_WORDLESS, _WORDS = 0.2, 2.5, 0.6
+_WORDLESS, _MOST_WORDLESS, _WORDS = 0.1, 2.5, 0.6
 #: Share of the time left that the prover has before the walker's first turn, and most seconds: its first
 #: assignments are better than most that a walker has by then.
 _AHEAD, _MOST_AHEAD = 0.05, 0.5

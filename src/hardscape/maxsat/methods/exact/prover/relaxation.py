@@ -142,13 +142,16 @@ def relaxed(
         return []
     relaxation = Relaxation(costs, against)
     if not relaxation.solve(seconds, solver):
+        board.look()
         return None
     lower, weight = relaxation.reduced()
     gained = lower - relaxation.scale * board.lower
     worth = 0 if board.cost is None else _WORTH * relaxation.scale * (board.cost - board.lower)
     if gained <= worth:
+        board.look()
         return []
     costs.restart(relaxation.scale, lower, weight)
+    board.look()  # not before: the bound says what more is worth
     paid = relaxation.paid()
     costs.keep(abs(x) for row, _ in paid for x in row.literals)
     return paid
@@ -176,6 +179,5 @@ def _dual(rows: list[Row], costs: Costs, until: float, solver: str) -> list[floa
     program = Program(prices, literals, sizes, np.array(least), solver=solver)
     program.ask(lambda: board.over() or time.thread_time() >= until)
     solved = program.run()
-    board.look()
     found: list[float] | None = program.duals.tolist() if solved else None
     return found
