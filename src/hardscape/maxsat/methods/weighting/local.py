@@ -303,7 +303,7 @@ class Walker:
         mixed = 0 < formula.num_hard < formula.num_clauses
         if mixed and not cover and size <= _MOST_DIAGNOSED and not self._stream:
             diagnosing = self._diagnosing()  # has tables that the next search shares
-            while not diagnosing.given_up:
+            while not diagnosing.given_up or self._interrupted():  # proven: no other one begins
                 yield diagnosing, turn // _SHORT
             if diagnosing.cost()[0] == 0:
                 self._initial = diagnosing.best()
