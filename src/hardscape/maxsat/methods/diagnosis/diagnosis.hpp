@@ -64,7 +64,7 @@ class Diagnosis {
   static constexpr std::uint32_t kNone = Circuit::kNone;
   // Work is worlds, and literals of 512 at once: so much for a flip, most for each literal of the
   // formula, and that under a threshold for what was done under the one before, at least.
-  static constexpr std::uint64_t kLooks = 128, kMost = 12, kGrowth = 5;
+  static constexpr std::uint64_t kLooks = 128, kMost = 20, kGrowth = 5;
   // Gates that may be flipped for what was given up before, faults beside that, and worlds of a
   // part that explain it.
   static constexpr std::size_t kBefore = 8, kBeside = 6, kFound = 200'000;
