@@ -7,7 +7,7 @@ from hardscape.maxsat import Formula
 from helpers.maxsat_clauses import random_clauses
 
 pytest.importorskip("pysat")
-from hardscape.maxsat.methods.weighting.growing import Growing
+from hardscape.maxsat.methods.weighting.growing import Growing, Together
 
 STOP = np.zeros(1, dtype=np.uint8)
 
@@ -78,3 +78,29 @@ def test_it_stops():
     assert easy.cost() == f.evaluate(start)[:2]
     violating = Growing(Formula.from_clauses([[1]], hard=[[2]]), 0, np.zeros(2, np.uint8), STOP)
     assert violating.given_up
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_all_clauses_at_once(seed):
+    f = formula(9, 20, 4, seed)
+    search = Together(f, 0, STOP)
+    search.run(10**6, STOP)
+    if holding(f, every(9)).all(axis=1).any():
+        assert f.evaluate(search.best())[:2] == search.cost() == (0, 0)
+    else:
+        assert search.given_up
+        assert not len(search.best())
+
+
+def test_all_clauses_asked_for_in_pieces_and_until_it_stops():
+    planted = np.random.default_rng(5).integers(0, 2, 200, dtype=np.uint8)
+    clauses = random_clauses(200, 840, [3], 5)
+    clauses = [c for c in clauses if any((planted[abs(x) - 1] == 1) == (x > 0) for x in c)]
+    f = Formula.from_clauses(clauses, num_variables=200)
+    whole, pieces = Together(f, 0, STOP), Together(f, 0, STOP)
+    whole.run(10**6, STOP)
+    while pieces.cost() != (0, 0):
+        assert pieces.run(1000, STOP)
+    assert (whole.best() == pieces.best()).all()
+    assert f.evaluate(whole.best())[:2] == (0, 0)
+    assert Together(f, 0, np.ones(1, dtype=np.uint8)).given_up

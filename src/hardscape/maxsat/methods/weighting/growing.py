@@ -1,7 +1,8 @@
-"""A set of clauses that hold together, grown by a SAT solver until no other can join."""
+"""Sets of clauses that hold together: grown by a SAT solver until no other can join, or all of them at once."""
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 
 import numpy as np
@@ -77,3 +78,27 @@ class Growing(Asking):
             self._lost -= int(self._formula.weights[joins])
         self._wanted = deque(other for other in self._wanted if not holds[other])
         self._keep(assignment)
+
+
+class Together(Asking):
+    """The solver is asked for an assignment under which all clauses hold, the soft ones, too, until it answers.
+
+    They are clauses of the solver, and not assumptions, tens of thousands of which each restart would repeat.
+    """
+
+    def __init__(self, formula: Formula, target: int, stop: NDArray[np.uint8]) -> None:
+        super().__init__(target)
+        self._variables = formula.num_variables
+        literals, offsets = formula.literals.tolist(), formula.offsets.tolist()
+        for first, last in itertools.pairwise(offsets):
+            if stop[0]:
+                self.given_up = True
+                return
+            self._solver.add_clause(literals[first:last])
+        self._solver.add_clause([self._variables, -self._variables])
+
+    def _move(self, stop: NDArray[np.uint8]) -> None:
+        answer = self._ask([])
+        if answer:
+            self._found(0, self._solver.get_model()[: self._variables])
+        self.given_up = answer is False

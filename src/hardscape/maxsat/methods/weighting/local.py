@@ -17,7 +17,7 @@ from hardscape.maxsat.formula import LARGE, Formula
 from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.hitting.vertex import RESTS, vertex_pays, whole_vertices
 from hardscape.maxsat.methods.installed import can_ask
-from hardscape.maxsat.methods.weighting.growing import Growing
+from hardscape.maxsat.methods.weighting.growing import Growing, Together
 from hardscape.maxsat.methods.weighting.options import WeightingOptions
 from hardscape.maxsat.methods.weighting.searches import (
     NEVER,
@@ -61,6 +61,8 @@ _BEFORE_SWAPS = 5
 #: More flips before a solver is asked about small formulas without hard clauses: to begin with one takes it
 #: as long, and their optima are often found before.
 _BEFORE_GROWN = 100_000
+#: Share of the weight that violated clauses may have where a solver is asked for all.
+_LITTLE = 0.02
 #: What the better one of two searches has, in turns of the other.
 _LESS = 4
 #: Beside a search by cores turns begin so many times shorter, and its own first one is so many of them; later
@@ -84,6 +86,17 @@ _BRIEF, _BRIEF_TURN = 4096, 0.1
 #: Without a limit, a walker ends after so many flips without improvement: so many a variable up to the
 #: most, and this many times the flips that it took to the last improvement.
 _PATIENCE, _PATIENCE_PER_VARIABLE, _PATIENCE_FACTOR = 2_000_000, 4000, 4
+
+
+def _nearly_all(cost: tuple[int, int], formula: Formula) -> bool:
+    """Whether so little is violated that all clauses may hold together."""
+    return cost[0] == 0 and cost[1] <= _LITTLE * formula.total_weight
+
+
+def _asked(together: Together | None, turn: int) -> Iterator[tuple[Search, int]]:
+    """The turn of who asks for all clauses, if it has one."""
+    if together is not None and not together.given_up:
+        yield together, turn
 
 
 def swapping_pays(formula: Formula) -> bool:
@@ -475,15 +488,22 @@ class Walker:
         return not (isinstance(search, Swapping) or own[0] <= close)
 
     def _growing_turns(self, weighing: Weighing, turn: int) -> Iterator[tuple[Search, int]]:
-        """What grows begins again where clause weighting has found something better."""
+        """What grows begins again where clause weighting has found something better.
+
+        Where little is violated a solver is asked for all clauses, too.
+        """
         work = self._work
+        together: Together | None = None
         if len(work.formula.literals) <= _MOST_SWAPPED:
             yield weighing, _BEFORE_GROWN
         while True:
             growing = Growing(work.formula, work.target, weighing.best(), self._stop)
+            if together is None and _nearly_all(growing.cost(), work.formula):
+                together = Together(work.formula, work.target, self._stop)
             while not growing.given_up:
                 yield growing, turn
                 turn *= 2
+                yield from _asked(together, turn)
                 yield weighing, turn
                 if weighing.cost() < growing.cost():
                     break
@@ -492,6 +512,7 @@ class Walker:
             known = weighing.cost()
             while not weighing.cost() < known:
                 turn *= 2
+                yield from _asked(together, turn)
                 yield weighing, turn
 
     def _covering_turns(self, weighing: Weighing, turn: int) -> Iterator[tuple[Search, int]]:
