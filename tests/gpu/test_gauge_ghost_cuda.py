@@ -76,7 +76,7 @@ def test_points_are_those_of_the_cpu(tmp_path: Path) -> None:
             tmp_path / "u.nersc",
             5,
             sources="point",
-            points=3,
+            num_points=3,
             residual=1e-11,
             device=device,
             seed=1,

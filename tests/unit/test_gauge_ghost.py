@@ -121,10 +121,10 @@ def test_sources_on_all_points_are_plane_waves(fixed: Path) -> None:
     momenta = [(1, 0, 0, 0), (0, 1, 0, 1), (1, 2, 1, -1), (0, 5, 0, 2)]
     waves = gauge.ghost_propagator(fixed, momenta, residual=1e-12, device="cpu")
     every = gauge.ghost_propagator(
-        fixed, momenta, sources="point", points=64, residual=1e-12, seed=2, device="cpu"
+        fixed, momenta, sources="point", num_points=64, residual=1e-12, seed=2, device="cpu"
     )
     np.testing.assert_allclose(every.value, waves.value, rtol=1e-10)
-    assert (waves.points, every.points, every.seed) == (0, 64, 2)
+    assert (waves.num_points, every.num_points, every.seed) == (0, 64, 2)
 
 
 def test_a_point_is_a_column_of_the_inverse(fixed: Path) -> None:
@@ -153,8 +153,8 @@ def test_a_point_is_a_column_of_the_inverse(fixed: Path) -> None:
     assert len(set(others)) > 1
     for wrong in (
         {"sources": "wall"},
-        {"sources": "point", "points": 65},
-        {"sources": "point", "points": 0},
+        {"sources": "point", "num_points": 65},
+        {"sources": "point", "num_points": 0},
     ):
         with pytest.raises(InputError):
             gauge.ghost_propagator(fixed, [k], **wrong)

@@ -31,7 +31,7 @@ def ghost(
     no_cut: Flag = False,
     xi: float = 1.0,
     sources: Literal["plane-wave", "point"] = "plane-wave",
-    points: int = 1,
+    num_points: int = 1,
     residual: float = 1e-8,
     max_iterations: int = 10000,
     theta: float = DEFAULT_THETA,
@@ -58,7 +58,7 @@ def ghost(
         Spacing in space over that in time.
     sources
         plane-wave, which averages over the lattice, or point: all momenta at once.
-    points
+    num_points
         point: sites of each configuration, drawn by --seed.
     residual
         Residual of the conjugate gradient.
@@ -75,7 +75,7 @@ def ghost(
         cylinder=None if no_cut else cylinder,
         xi=xi,
         sources=sources,
-        points=points,
+        num_points=num_points,
         residual=residual,
         max_iterations=max_iterations,
         theta=theta,
@@ -93,8 +93,8 @@ def _facts(found: GhostPropagator) -> Iterator[tuple[str, str]]:
     yield "lattice", f"{layouts.extents(found.shape)}, SU({found.nc})"
     yield "gauge", f"landau, theta {found.theta:.3g}"
     yield "configurations", str(found.configurations)
-    if found.points:
-        yield "sources", f"{found.points} points, seed {found.seed}"
+    if found.num_points:
+        yield "sources", f"{found.num_points} points, seed {found.seed}"
     yield "iterations", f"{found.iterations} at most"
     yield "time", seconds_text(found.seconds)
 

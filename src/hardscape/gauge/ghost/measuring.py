@@ -38,7 +38,7 @@ class GhostTask(Task):
     theta: float | None
     like: tuple[tuple[int, ...], int]
     xi: float = 1.0
-    points: int = 0  # 0: plane waves
+    num_points: int = 0  # 0: plane waves
 
     def measure(self, configuration: Configuration, context: Context) -> Mapping[str, Any] | None:
         """G at each momentum; refuses fields that are not in the gauge."""
@@ -47,19 +47,19 @@ class GhostTask(Task):
         with _operator(configuration, context, self.xi) as (operator, block):
             matrices = operator.volume * operator.nc**2 * 16
             at_once = max(1, block // (matrices * (operator.nc**2 - 1)))
-            sites = _sites(configuration.seed, operator.volume, self.points)
+            sites = _sites(configuration.seed, operator.volume, self.num_points)
             for begin in range(0, len(sites) or len(self.momenta), at_once):
                 those = slice(begin, begin + at_once)
                 part = (
                     self._of_points(operator, sites[those], context)
-                    if self.points
+                    if self.num_points
                     else self._block(operator, self.momenta[those], context)
                 )
                 if part is None:
                     return None
                 found.append(part[0])
                 most = max(most, part[1])
-        value = sum(found) / self.points if self.points else np.concatenate(found)
+        value = sum(found) / self.num_points if self.num_points else np.concatenate(found)
         return {"value": value, "iterations": np.int64(most), "theta": violation}
 
     def _of_points(

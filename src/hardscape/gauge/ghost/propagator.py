@@ -61,7 +61,7 @@ class GhostPropagator(Plain):
         Wall-clock time.
     xi : float
         As given: the spacing in space over that in time, which multiplies p_t.
-    points : int
+    num_points : int
         Sites of each configuration that sources were on; 0 where they were plane waves.
     seed : int
         That the sites were drawn by.
@@ -91,7 +91,7 @@ class GhostPropagator(Plain):
     theta: float
     seconds: float
     xi: float = 1.0
-    points: int = 0
+    num_points: int = 0
     seed: int = 0
 
     @property
@@ -101,9 +101,7 @@ class GhostPropagator(Plain):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; an unknown error is None."""
-        names = (
-            "shape nc configurations theta xi points seed iterations momentum k value error seconds"
-        )
+        names = "shape nc configurations theta xi num_points seed iterations momentum k value error seconds"
         return self.listed(names, error=[finite_or_none(x) for x in self.error.tolist()])
 
     def plot(self, ax: Any = None) -> Any:
@@ -158,7 +156,7 @@ def ghost_propagator(
     cylinder: float | None = 1.0,
     cone: float | None = None,
     sources: Literal["plane-wave", "point"] = "plane-wave",
-    points: int = 1,
+    num_points: int = 1,
     residual: float = 1e-8,
     max_iterations: int = 10000,
     theta: float | None = DEFAULT_THETA,
@@ -182,7 +180,7 @@ def ghost_propagator(
     sources : {"plane-wave", "point"}
         Plane waves, which average over the whole lattice, Nc^2 - 1 solutions a momentum; or sites, Nc^2 - 1
         solutions each for all momenta together, with larger errors.
-    points : int
+    num_points : int
         Sites of "point" for each configuration, drawn by ``seed=``, at most all of them.
     residual : float
         Residual of the conjugate gradient relative to the source: about the relative error of G.
@@ -234,7 +232,7 @@ def ghost_propagator(
     like = (first.shape, first.nc)
     if sources not in ("plane-wave", "point"):
         raise InputError(f"sources={sources!r}; 'plane-wave' and 'point' are accepted")
-    many = integer(points, "points", 1, first.volume) if sources == "point" else 0
+    many = integer(num_points, "num_points", 1, first.volume) if sources == "point" else 0
     task = GhostTask(tuple(chosen), float(residual), most, theta, like, xi, many)
 
     def made(found: Ensemble) -> GhostPropagator:
@@ -253,7 +251,7 @@ def ghost_propagator(
             theta=float(found.values["theta"].max()),
             seconds=found.seconds,
             xi=xi,
-            points=many,
+            num_points=many,
             seed=found.seed,
         )
 
