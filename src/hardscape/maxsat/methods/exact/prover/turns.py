@@ -32,8 +32,8 @@ _PACE = 0.5
 #: share is halved where it finds nothing while the cores raise the bound, or little is left to find, and else
 #: doubled; that is little which is no more than such a share of the cost.
 _RELAXED, _LEAST, _NEAR = 0.2, 0.0625, 0.1
-#: Tries of few conflicts for a first assignment; what the quick solver has then of the other one's time.
-_TRIES, _QUICK = 10, 0.5
+#: Tries of few conflicts for a first assignment, and of many; then the quick solver's share of the other's.
+_TRIES, _LONG_TRIES, _QUICK = 10, 6, 0.5
 
 
 def begin(costs: Costs) -> None:
@@ -58,6 +58,7 @@ def _tries(quick: Oracle, other: Oracle, wishes: list[int]) -> Iterator[tuple[Or
     quick.prefer(wishes)
     yield from [(quick, FEW_CONFLICTS)] * _TRIES
     other.prefer(wishes)
+    yield from [(other, CONFLICTS)] * _LONG_TRIES
     had = {quick: 0.0, other: 0.0}
     while True:
         oracle = quick if had[quick] <= _QUICK * had[other] else other
