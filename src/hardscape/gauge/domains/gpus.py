@@ -27,12 +27,12 @@ from hardscape.gauge.lattice.cuda import (
     BEGINNING,
     CudaLattices,
     iteration_cost,
-    kernel_of,
     launches,
     require_even,
     summed,
 )
 from hardscape.gauge.lattice.lattices import Lattices, Measurement, Turn
+from hardscape.gauge.lattice.told import kernel_of
 from hardscape.gauge.options import FixOptions
 
 

@@ -15,6 +15,7 @@ from hardscape.errors import BudgetError, InputError
 from hardscape.gauge.groups import project_to_group
 from hardscape.gauge.lattice.lattices import Lattices, Measurement, Rounds, Rules, Turn
 from hardscape.gauge.lattice.schedule import WHOLE, Schedule, Window, parted
+from hardscape.gauge.lattice.told import Told, kernel_of
 from hardscape.gauge.options import FixOptions
 from hardscape.gauge.rounds.cuda import CudaRounds
 from hardscape.gauge.sides.cuda import sides
@@ -35,12 +36,8 @@ _WAITING = 10**8
 _UNDER_WAY = 3
 #: Whether transformations are stored in ten numbers as links are.
 _TEN = False
-#: Masks of timeslices that are kept on a GPU.
-_MASKS = 64
 #: Blocks that share a timeslice when it is measured.
 PARTS = 16
-#: Numbers of native ``Method`` Matrix and Heatbath, and of the kernel of both subgroups and heatbath.
-_MATRIX, _HEATBATH, _MIXED = 1, 2, 3
 #: Sites are numbered in 31 bits, and their chunks of a transformation in double precision.
 _MOST = 2**30
 
@@ -79,25 +76,6 @@ def launches(turns: Sequence[Turn], sites: int) -> Iterator[list[Turn]]:
             some = []
         some.append(turn)
     yield some
-
-
-def kernel_of(turns: Sequence[Turn]) -> int:
-    """The kernel of a turn, or of several, which are heatbaths and hits in subgroups."""
-    return turns[0].sweeps[0].method if len(turns) == 1 else _MIXED
-
-
-def _steps(turns: Sequence[Turn], method: int) -> NDArray[np.float64]:
-    """What sweep.cu reads: a row a copy, or of sweeps that differ a row a sweep and copy."""
-    if method != _MIXED:
-        return np.array([sweep.row() for sweep in turns[0].sweeps])
-    rows = [
-        [
-            (*sweep.row()[:3], sweep.temperature * (sweep.method == _HEATBATH))
-            for sweep in turn.sweeps
-        ]
-        for turn in turns
-    ]
-    return np.repeat(np.array(rows), [turn.count for turn in turns], axis=0)
 
 
 class Written(Protocol):
@@ -187,8 +165,7 @@ class CudaLattices(Lattices):
         self.counters = cupy.zeros(counted, dtype=np.uint32)
         self._always = cupy.ones(copies, dtype=np.int32)
         self._rounds: CudaRounds | None = None
-        self._masks: dict[bytes, Any] = {}
-        self._told: dict[str, tuple[Any, NDArray[Any]]] = {}
+        self._told = Told(device)
         self._sweeping: dict[int, tuple[LoadedKernel, int, int]] = {}
         self._coloring: dict[int, LoadedKernel] = {}
 
@@ -276,7 +253,7 @@ class CudaLattices(Lattices):
 
     def randomize(self, seeds: NDArray[np.uint64]) -> None:
         """Set each copy's g from the Haar measure."""
-        keys = self._on_device("seeds", np.asarray(seeds, dtype=np.uint64))
+        keys = self._told.seeds(seeds)
         self._on_sites("start", "gauge_start", keys, self._origin)
 
     def sweep(self, turn: Turn) -> int:
@@ -301,7 +278,7 @@ class CudaLattices(Lattices):
 
     def prepare(self, turns: Sequence[Turn], method: int) -> None:
         """Bring all that a launch needs to the GPU, where nothing is counted of it yet."""
-        self._numbers = self._told_of(turns, method)
+        self._numbers = self._told.of(turns, method)
         self._kernel_of(method)
         self.clear_counters()
 
@@ -325,7 +302,7 @@ class CudaLattices(Lattices):
         going: Any,
         beside: Sequence[Written] = (),
     ) -> Callable[..., None]:
-        """What begins `count` sweeps, told `_told_of` them, of the copies that are `going`."""
+        """What begins `count` sweeps, told of them, of the copies that are `going`."""
         kernel, shared, resident = self._kernel_of(method)
         before, after, left, right = (*beside, self, self, self, self)[:4]
         return kernel.prepared(
@@ -377,25 +354,6 @@ class CudaLattices(Lattices):
             self._rounds = CudaRounds(self, rules, _WAITING)
         yield from self._rounds.run(turn, rules, standing, most, stopped)
 
-    def _told_of(self, turns: Sequence[Turn], method: int) -> tuple[Any, ...]:
-        """What kernels are told of sweeps, on the GPU."""
-        turn, random = turns[0], method != _MATRIX
-        return (
-            self._on_device("steps", _steps(turns, method)),
-            self._on_device("seeds", np.asarray(turn.seeds, dtype=np.uint64), read=random),
-            self._on_device("firsts", np.asarray(turn.first, dtype=np.int64), read=random),
-            self._mask(turn.active),
-        )
-
-    def _mask(self, active: NDArray[np.bool_]) -> Any:
-        """Which slices move, on the GPU: few masks come by turns."""
-        key = active.tobytes()
-        if key not in self._masks:
-            if len(self._masks) == _MASKS:
-                self._masks.clear()
-            self._masks[key] = self._cupy.asarray(active.astype(np.uint8))
-        return self._masks[key]
-
     def sweep_color(self, turn: Turn, color: int, sides: int = -1) -> None:
         """Begin one colour of one sweep of one copy; others bring the sides of a window up to date.
 
@@ -410,7 +368,7 @@ class CudaLattices(Lattices):
             threads,
             self.links,
             self.transformations,
-            *self._told_of([turn], method),
+            *self._told.of([turn], method),
             np.int32(color),
             self._origin,
             np.int32(sides),
@@ -435,22 +393,6 @@ class CudaLattices(Lattices):
             many = resident * self._device.multiprocessors // self._sharing
             self._sweeping[method] = kernel, shared, many
         return self._sweeping[method]
-
-    def _on_device(self, name: str, values: NDArray[Any], read: bool = True) -> Any:
-        """A small array on the GPU; most stay the same from sweep to sweep, and copies take time.
-
-        Where nobody reads it, it may hold older values.
-        """
-        key = f"{name}{values.shape}"
-        held = self._told.get(key)
-        if held is None:
-            held = self._cupy.empty(values.shape, values.dtype), values.copy()
-            self._told[key] = held
-            held[0].set(values, stream=self._device.stream)
-        elif read and not np.array_equal(held[1], values):
-            held[0].set(values, stream=self._device.stream)  # in order with the kernels there
-            held[1][...] = values
-        return held[0]
 
     def measure(self) -> Measurement:
         """Functional and violation of the moment."""
