@@ -194,8 +194,8 @@ extern "C" __global__ void probe(const Chunk* links, const Chunk* g, double* apa
   for (int color = 0; color < 2; ++color) {
     fill_in(color * gridDim.x + blockIdx.x, 1, 0, task);
     LocalField by_kept, by_stored;
-    gather<0>(by_kept, near.of(task), g, task.at, color);
-    gather<0>(by_stored, StoredLinks{links}, g, task.at, color);
+    gather(by_kept, near.of(task), g, task.at, color);
+    gather(by_stored, StoredLinks{links}, g, task.at, color);
     by_kept.begin(Element::identity());
     by_stored.begin(Element::identity());
     double most = 0;

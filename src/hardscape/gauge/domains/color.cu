@@ -22,8 +22,9 @@ extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
   }
   const Run run{links, g, steps, seeds, firsts, active, Beside{}, origin, 1};
   LocalField local;
-  Element own;
-  if constexpr (kOwnEarly) own = load(g, task.at.number(color));
-  gather<0>(local, StoredLinks{links}, g, task.at, color);
+  Coming own;
+  gather(local, StoredLinks{links}, g, task.at, color, [&] {
+    if constexpr (kOwnEarly) own.from(g, task.at.number(color));
+  });
   update(run, task, local, g, 0, own);
 }

@@ -34,7 +34,14 @@ struct Lanes {
 #if defined(__CUDACC__)
 
 HS_HD inline float inverse_sqrt(float x) { return rsqrtf(x); }
-HS_HD inline double inverse_sqrt(double x) { return rsqrt(x); }
+// Of a number that is neither tiny nor huge, to a rounding or two: without the branches for those
+// which the compiler's own has, code around it is one piece.
+HS_HD inline double inverse_sqrt(double x) {
+  double y;
+  asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
+  const double left = fma(-(x * y), y, 1.0);  // of order 2^-22, so that its cube is nothing
+  return fma(y * left, fma(0.375, left, 0.5), y);
+}
 
 // c + a b and c - a b. Where one kernel must come to the bits of another one, the compiler is not
 // free to choose what it fuses: it is told here, and fuses nothing else.

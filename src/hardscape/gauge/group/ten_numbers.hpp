@@ -14,20 +14,20 @@
 namespace hardscape::gauge {
 
 #if defined(__CUDACC__)
-// Without sign, in the order of absolute values but for their last 32 bits.
-HS_HD inline int size_of(double x) { return __double2hiint(x) & 0x7fffffff; }
+// Its first half, which as a number has the same sign and is as much larger or smaller than others.
+HS_HD inline float half_of(double x) { return __int_as_float(__double2hiint(x)); }
 
-// To some 23 bits.
+// To some 20 bits.
 HS_HD inline double near_inverse(double x) {
   double y;
   asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
   return y;
 }
 #else
-using std::fma;
+using std::fabs, std::fma, std::fmax;
 
-inline int size_of(double x) {
-  return static_cast<int>(std::bit_cast<std::uint64_t>(x) >> 32) & 0x7fffffff;
+inline float half_of(double x) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(std::bit_cast<std::uint64_t>(x) >> 32));
 }
 inline double near_inverse(double x) { return static_cast<double>(1 / static_cast<float>(x)); }
 #endif
@@ -35,12 +35,12 @@ inline double near_inverse(double x) { return static_cast<double>(1 / static_cas
 // The column of the first row's largest number, real or imaginary; of numbers of one size the
 // first.
 HS_HD inline int largest_column(const Matrix<3, double>& a) {
-  int size[3];
+  float size[3];
   for (int j = 0; j < 3; ++j) {
-    const int re = size_of(a.re[0][j]), im = size_of(a.im[0][j]);
-    size[j] = re > im ? re : im;
+    size[j] = fmax(fabs(half_of(a.re[0][j])), fabs(half_of(a.im[0][j])));
   }
-  return size[0] >= size[1] ? (size[0] >= size[2] ? 0 : 2) : (size[1] >= size[2] ? 1 : 2);
+  const int first = size[1] > size[0] ? 1 : 0;
+  return size[2] > fmax(size[0], size[1]) ? 2 : first;
 }
 
 // The largest column and the last one change places in what follows, so that it is the last.

@@ -23,7 +23,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   if (at.rests()) return;
   const Chunk* g = copy_of(all, copy);
   LocalField local;
-  gather<0>(local, StoredLinks{links}, g, at, color);
+  gather(local, StoredLinks{links}, g, at, color);
   const Element own = load(g, i);
   local.begin(own);
   const Packed packed = Packed::pack(local.gradient(own));

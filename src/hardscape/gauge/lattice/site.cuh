@@ -243,7 +243,8 @@ __device__ inline const Chunk* chunk_of_link(const Chunk* links, int mu, unsigne
   constexpr unsigned kUnits = kPage / 32 / kUnit;  // of a page
   const unsigned unit = site / 32 * (kLinkRows / kUnit) + row / kUnit;
   const Index page = __ldg(reinterpret_cast<const unsigned*>(links) + unit / kUnits);
-  return links + page * kPage + (unit % kUnits * kUnit + row % kUnit) * 32 + site % 32;
+  const Chunk* first = links + (page * kPage + unit % kUnits * kUnit * 32 + site % 32);
+  return first + row % kUnit * 32;
 }
 
 __device__ inline Element load_link(const Chunk* links, int mu, int site) {
@@ -269,6 +270,7 @@ __device__ inline void gather_weighed(LocalField& local, const Element& a) {
 
 // Links where they lie in device memory.
 struct StoredLinks {
+  static constexpr bool kNear = false;
   const Chunk* links;
 
   template <int Mu>
@@ -281,18 +283,69 @@ struct StoredLinks {
   }
 };
 
-template <int Mu, class Links>
+// Neighbours that are under way while one is gathered, where links are near. In single precision
+// there are warps enough, and no registers.
+constexpr int kUnderWay = kSingle || kColors > 3 ? 0 : 2;
+
+// What is stored of g at a site, on its way.
+struct Coming {
+  Chunk chunk[kChunks];
+
+  __device__ void from(const Chunk* g, int site) {
+    const Chunk* first = g + chunk_of<kChunks>(site);
+#pragma unroll
+    for (int c = 0; c < kChunks; ++c) chunk[c] = first[32 * c];
+  }
+  __device__ Element come() const {
+    return assembled<kChunks>([&](int c) { return chunk[c]; });
+  }
+};
+
+// What was begun to be loaded before is begun before all that follows: the assembler, left alone,
+// puts a load where little else is to be waited for.
+__device__ inline void begun_by_here() {
+#if defined(__CUDACC__)
+  __syncwarp(__activemask());
+#endif
+}
+
+// Neighbour number N (x ahead, x behind, y ahead, ...), the next `Early` ones being under way;
+// begins what is wanted besides at first or, where many are under way, with the last of them.
+template <int N, int Early, class Links, class Besides>
+__device__ inline void gather(LocalField& local, const Links& links, const Chunk* g, const Site& at,
+                              int color, Coming (&coming)[2 * kDirections], Besides&& besides) {
+  constexpr int kNext = N + Early, kAll = 2 * kDirections;
+  const int here = at.natural() / 2, other = (1 - color) * kHalf;
+  if constexpr (kNext < kAll) {
+    constexpr int kMu = kNext / 2;
+    coming[kNext].from(g, other + (kNext % 2 ? at.behind<kMu>(here) : at.ahead<kMu>(here)));
+    if constexpr (kNext == (Early == 0 ? 0 : kAll - 1)) besides();
+    if constexpr (Early > 0 && N >= 0) begun_by_here();
+  }
+  if constexpr (N >= 0 && N % 2 == 0) {
+    const Element ahead = links.template ahead<N / 2>(color * kHalf + here);
+    gather_weighed<N / 2, false>(local, group_product_adjoint(ahead, coming[N].come()));
+  } else if constexpr (N >= 0) {
+    const Element behind = links.template behind<N / 2>(other + at.behind<N / 2>(here));
+    gather_weighed<N / 2, true>(local, group_product(coming[N].come(), behind));
+  }
+  if constexpr (N + 1 < kAll) {
+    gather<N + 1, Early>(local, links, g, at, color, coming, besides);
+  }
+}
+
+// All of them.
+template <class Links, class Besides>
+__device__ inline void gather(LocalField& local, const Links& links, const Chunk* g, const Site& at,
+                              int color, Besides&& besides) {
+  constexpr int kEarly = Links::kNear ? kUnderWay : 0;
+  Coming coming[2 * kDirections];
+  gather<-kEarly, kEarly>(local, links, g, at, color, coming, besides);
+}
+template <class Links>
 __device__ inline void gather(LocalField& local, const Links& links, const Chunk* g, const Site& at,
                               int color) {
-  if constexpr (Mu < kDirections) {
-    const int here = at.natural() / 2, other = (1 - color) * kHalf;
-    const int next = other + at.ahead<Mu>(here), last = other + at.behind<Mu>(here);
-    const Element ahead = links.template ahead<Mu>(color * kHalf + here);
-    gather_weighed<Mu, false>(local, group_product_adjoint(ahead, load(g, next)));
-    const Element behind = links.template behind<Mu>(last);
-    gather_weighed<Mu, true>(local, group_product(load(g, last), behind));
-    gather<Mu + 1>(local, links, g, at, color);
-  }
+  gather(local, links, g, at, color, [] {});
 }
 
 }  // namespace hardscape::gauge

@@ -199,6 +199,7 @@ struct KeptLinks {
   __device__ void arrived() const {}
 
   struct Of {
+    static constexpr bool kNear = true;
     const KeptLinks& all;
     const Task& task;
 
@@ -248,6 +249,7 @@ struct KeptLinks {
 // The first kStaged of a site's links (x ahead, x behind, y ahead, ...) in shared memory, where
 // only the thread of the site uses them; the others in device memory.
 struct StagedLinks {
+  static constexpr bool kNear = kStaged > 0;
   const Chunk* links;
   Chunk* mine;
 
@@ -342,11 +344,11 @@ constexpr bool kAnneals = kMethod == 3;
 constexpr bool kOwnEarly = kColors < 4;
 
 __device__ inline void update(const Run& run, const Task& task, LocalField& local, Chunk* g,
-                              int copy, Element& own) {
+                              int copy, const Coming& coming) {
   const Site& at = task.at;
   const int number = at.number(task.color);
   const double* step = run.steps + 4 * (kAnneals ? task.sweep * run.copies + copy : copy);
-  if constexpr (!kOwnEarly) own = load(g, number);
+  Element own = kOwnEarly ? coming.come() : load(g, number);
   if constexpr (kMethod == static_cast<int>(Method::Matrix)) {
     update_matrix(local, own, Real(step[0]));
   } else {

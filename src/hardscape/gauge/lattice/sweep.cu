@@ -63,10 +63,11 @@ extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
       Chunk* g = copy_of(all, copy);
       const bool moves = task.inside && active[copy * kT + task.at.t];
       LocalField local;
-      Element own;
+      Coming own;
       if (moves) {
-        if constexpr (kOwnEarly) own = load(g, task.at.number(task.color));
-        gather<0>(local, near.of(task), g, task.at, task.color);
+        gather(local, near.of(task), g, task.at, task.color, [&] {
+          if constexpr (kOwnEarly) own.from(g, task.at.number(task.color));
+        });
       }
       if (copy == last && following < tasks) near.fetch(next);
       if (moves) update(run, task, local, g, copy, own);

@@ -32,7 +32,7 @@ __device__ inline Sums together(const Sums& sums) {
 __device__ inline Sums measured_site(const Chunk* links, const Chunk* g, const Site& at) {
   const int color = at.color();
   LocalField local;
-  gather<0>(local, StoredLinks{links}, g, at, color);
+  gather(local, StoredLinks{links}, g, at, color);
   const Element own = load(g, at.number(color));
   local.begin(own);
   const double functional = local.functional(own), theta = violation(local.gradient(own));
