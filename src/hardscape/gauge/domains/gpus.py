@@ -32,8 +32,8 @@ from hardscape.gauge.lattice.cuda import (
     summed,
 )
 from hardscape.gauge.lattice.lattices import Lattices, Measurement, Turn
-from hardscape.gauge.lattice.told import kernel_of
 from hardscape.gauge.options import FixOptions
+from hardscape.gauge.stored.told import kernel_of
 
 
 class Gpus(Together):

@@ -15,13 +15,13 @@ from hardscape.errors import BudgetError, InputError
 from hardscape.gauge.groups import project_to_group
 from hardscape.gauge.lattice.lattices import Lattices, Measurement, Rounds, Rules, Turn
 from hardscape.gauge.lattice.schedule import WHOLE, Schedule, Window, parted
-from hardscape.gauge.lattice.told import Told, kernel_of
 from hardscape.gauge.options import FixOptions
 from hardscape.gauge.rounds.cuda import CudaRounds
 from hardscape.gauge.sides.cuda import sides
 from hardscape.gauge.sides.pages import paged_links
 from hardscape.gauge.stored.instance import THREADS, Instance
 from hardscape.gauge.stored.storage import IN_FLIGHT, Storage
+from hardscape.gauge.stored.told import Told, kernel_of
 
 #: What an iteration of the conjugate gradient costs on a GPU, to compare it with sweeps: seconds of the many
 #: small launches that make it up and, where lattices are large, so many sweeps; site updates of sweeps a
