@@ -60,6 +60,11 @@ GOOD = {
         [("h", [1]), (3, [-1])],
     ),
     "old over lines": ("p wcnf 2 1 9\n4\n1\n2 0\n", 2, [(4, [1, 2])]),
+    "in parts": (
+        "p pwcnf 3 3 10 2\n1 10 1 0\n2 4 -2 3 0\n2 9 0\n",
+        3,
+        [("h", [1]), (4, [-2, 3]), (9, [])],
+    ),
     "new": ("c x\nh 1 2 0\n5 -1 0\nh 0\n7 0\n", 2, [("h", [1, 2]), (5, [-1]), ("h", []), (7, [])]),
     "new, largest weight": ("9223372036854775807 1 0\n", 1, [(2**63 - 1, [1])]),
 }
@@ -100,6 +105,10 @@ BAD = {
     "weight float": ("p wcnf 1 1 9\n1.5 1 0\n", 2),
     "weight zero, top zero": ("p wcnf 1 1 0\n0 1 0\n", 2),
     "h in the old format": ("p wcnf 1 1 9\nh 1 0\n", 2),
+    "part zero": ("p pwcnf 1 1 9 2\n0 4 1 0\n", 2),
+    "part too large": ("p pwcnf 1 1 9 2\n3 4 1 0\n", 2),
+    "part and no weight": ("p pwcnf 1 1 9 2\n1\n", 2),
+    "parts that are not announced": ("p pwcnf 1 1 9\n1 4 1 0\n", 1),
     "limit that is soft": ("h 1 0\n3 1 2 <= 1\n", 2),
     "limit of nothing": ("h <= 1\n", 1),
     "limit without a number": ("h 1 2 <=\n", 1),

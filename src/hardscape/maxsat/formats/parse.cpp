@@ -142,9 +142,10 @@ class Parser {
 
   void header() {
     const std::string_view kind = next_token();
-    if (kind != "cnf" && kind != "wcnf" && kind != "wcnf+")
-      throw Fault{
-          line_, "header 'p' goes on with " + quoted(kind) + "; 'p cnf' and 'p wcnf' are accepted"};
+    const bool parted = kind == "pwcnf";  // each clause begins with its part, which changes no cost
+    if (kind != "cnf" && kind != "wcnf" && kind != "wcnf+" && !parted)
+      throw Fault{line_, "header 'p' goes on with " + quoted(kind) +
+                             "; 'p cnf', 'p wcnf' and 'p pwcnf' are accepted"};
     kind_ = kind == "cnf" ? Kind::kCnf : Kind::kOld;
     header_line_ = line_;
     declared_ = natural(next_token(), "the number of variables");
@@ -155,6 +156,7 @@ class Parser {
       top_ = natural(top, "the weight of hard clauses");
       has_top_ = true;
     }
+    if (parted) parts_ = natural(next_token(), "the number of parts");
     const std::string_view more = kind_ == Kind::kCnf ? top : next_token();
     if (!more.empty()) throw Fault{line_, "header goes on with " + quoted(more)};
   }
@@ -222,6 +224,12 @@ class Parser {
       throw Fault{line_, "starts with " + quoted(token) +
                              "; a header 'p cnf' or 'p wcnf', or clauses of a WCNF file with 'h' "
                              "or a weight first, are accepted"};
+    if (parts_ != kNoParts) {
+      if (const std::uint64_t part = natural(token, "the part"); part == 0 || part > parts_)
+        throw Fault{line_, "the part is " + quoted(token) + "; 1 to " + std::to_string(parts_) +
+                               " are announced"};
+      token = next_token();
+    }
     const std::uint64_t weight = natural(token, "the weight");
     const bool firm = has_top_ && weight >= top_ && weight > 0;
     if (!firm && (weight == 0 || weight > kMaxWeight))
@@ -258,7 +266,8 @@ class Parser {
   std::size_t line_ = 0, header_line_ = 0, ended_on_ = 0;
   Kind kind_ = Kind::kNew;
   bool open_ = false, has_top_ = false;
-  std::uint64_t declared_ = 0, declared_clauses_ = 0, largest_ = 0, top_ = 0;
+  static constexpr std::uint64_t kNoParts = UINT64_MAX;
+  std::uint64_t declared_ = 0, declared_clauses_ = 0, largest_ = 0, top_ = 0, parts_ = kNoParts;
 };
 
 // A formula as it was read; what Python makes an array of stays here.

@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # the command prints a first cost before NumPy is imported
 
 NAME = "wcnf"
 SUFFIXES = (".wcnf", ".wcnf+")
+READS = (".pwcnf",)
 DESCRIPTION = "WCNF: lines 'h' or a weight, literals, 0, also under 'p wcnf n m top', and WCNFPlus 'h 1 2 <= 1'"
 MEMORY = 4
 
