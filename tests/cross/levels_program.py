@@ -94,6 +94,7 @@ def measured(shape: Any, nc: int, threads: int) -> Iterator[bytes]:
     yield flow.energy.tobytes() + flow.charge.tobytes() + flow.field.links.tobytes()
     smeared = smear(field, "stout", weight=0.1, steps=2, threads=threads)
     yield smeared.links.tobytes() + wilson_loops(smeared, 2, 2).tobytes()
+    yield smear(field, "ape", steps=2, threads=threads).links.tobytes()
     fixed = fix(field, theta=1e-9, seed=6, device="cpu", threads=threads).fixed()
     yield gluon_propagator(fixed, theta=None, cylinder=None).value.tobytes()
     with TemporaryDirectory() as folder:

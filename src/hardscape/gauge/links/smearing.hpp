@@ -90,19 +90,27 @@ class Smearing final : public AnySmearing, PlacedLinks<N, W> {
     V square{};
     each_number([&](const V& a) { square += a * a; }, x);
     x = scaled(x, inverse_sqrt(square * (1.0 / (N > 3 ? 2.9 : N))));
-    for (int step = 0; step < kNewton; ++step) {
+    // A lane stops where it has come to rest: its steps do not depend on those beside it.
+    V half = V{} + 0.5;
+    bool moving = true;
+    for (int step = 0; step < kNewton && moving; ++step) {
       const M inverse = near_inverse_adjoint(x);
       V change{};
       each_number(
           [&](V& a, const V& b) {
-            const V d = 0.5 * (b - a);
+            const V d = half * (b - a);
             a += d;
             change += d * d;
           },
           x, inverse);
-      double worst = 0;
-      for (int lane = 0; lane < W; ++lane) worst = std::max(worst, lane_of(change, lane));
-      if (worst < kConverged) break;
+      moving = false;
+      for (int lane = 0; lane < W; ++lane) {
+        if (lane_of(change, lane) < kConverged) {
+          set_lane(half, lane, 0.0);
+        } else {
+          moving = true;
+        }
+      }
     }
     V re, im;
     determinant(x, re, im);
