@@ -20,7 +20,7 @@ _CACHED = 0.6
 #: Sites of one colour that a slab has at least, in double and in single precision.
 _SLAB = {False: 1024, True: 2048}
 #: Slabs by which colours of a side are farther apart than what is under way needs: measured.
-_FARTHER = {False: 0, True: 2}
+_FARTHER = 2
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class Schedule:
         if groups > 1 or used <= _CACHED * cache or lag + 2 * parts >= t * parts:
             lag = 0
         # What is read again is near on a side, so that to wait costs more than a longer way: measured.
-        sides, far = 1, parts + round(in_slabs / 2) + _FARTHER[single]
+        sides, far = 1, parts + round(in_slabs / 2) + _FARTHER
         if two_sided and lag and parts % 2 == 0 and 2 * (far + parts) < t * parts:
             sides, lag = 2, far
             tile = (

@@ -270,7 +270,6 @@ __device__ inline void gather_weighed(LocalField& local, const Element& a) {
 
 // Links where they lie in device memory.
 struct StoredLinks {
-  static constexpr bool kNear = false;
   const Chunk* links;
 
   template <int Mu>
@@ -282,10 +281,6 @@ struct StoredLinks {
     return load_link(links, Mu, site);
   }
 };
-
-// Neighbours that are under way while one is gathered, where links are near. In single precision
-// there are warps enough, and no registers.
-constexpr int kUnderWay = kSingle || kColors > 3 ? 0 : 2;
 
 // What is stored of g at a site, on its way.
 struct Coming {
@@ -301,51 +296,36 @@ struct Coming {
   }
 };
 
-// What was begun to be loaded before is begun before all that follows: the assembler, left alone,
-// puts a load where little else is to be waited for.
-__device__ inline void begun_by_here() {
-#if defined(__CUDACC__)
-  __syncwarp(__activemask());
-#endif
-}
-
-// Neighbour number N (x ahead, x behind, y ahead, ...), the next `Early` ones being under way;
-// begins what is wanted besides at first or, where many are under way, with the last of them.
-template <int N, int Early, class Links, class Besides>
+// Neighbour number N (x ahead, x behind, y ahead, ...) and those after it; begins what is wanted
+// besides with the first.
+template <int N, class Links, class Besides>
 __device__ inline void gather(LocalField& local, const Links& links, const Chunk* g, const Site& at,
-                              int color, Coming (&coming)[2 * kDirections], Besides&& besides) {
-  constexpr int kNext = N + Early, kAll = 2 * kDirections;
+                              int color, Besides&& besides) {
+  constexpr int kMu = N / 2;
   const int here = at.natural() / 2, other = (1 - color) * kHalf;
-  if constexpr (kNext < kAll) {
-    constexpr int kMu = kNext / 2;
-    coming[kNext].from(g, other + (kNext % 2 ? at.behind<kMu>(here) : at.ahead<kMu>(here)));
-    if constexpr (kNext == (Early == 0 ? 0 : kAll - 1)) besides();
-    if constexpr (Early > 0 && N >= 0) begun_by_here();
+  Coming coming;
+  coming.from(g, other + (N % 2 ? at.behind<kMu>(here) : at.ahead<kMu>(here)));
+  if constexpr (N == 0) besides();
+  if constexpr (N % 2 == 0) {
+    const Element ahead = links.template ahead<kMu>(color * kHalf + here);
+    gather_weighed<kMu, false>(local, group_product_adjoint(ahead, coming.come()));
+  } else {
+    const Element behind = links.template behind<kMu>(other + at.behind<kMu>(here));
+    gather_weighed<kMu, true>(local, group_product(coming.come(), behind));
   }
-  if constexpr (N >= 0 && N % 2 == 0) {
-    const Element ahead = links.template ahead<N / 2>(color * kHalf + here);
-    gather_weighed<N / 2, false>(local, group_product_adjoint(ahead, coming[N].come()));
-  } else if constexpr (N >= 0) {
-    const Element behind = links.template behind<N / 2>(other + at.behind<N / 2>(here));
-    gather_weighed<N / 2, true>(local, group_product(coming[N].come(), behind));
-  }
-  if constexpr (N + 1 < kAll) {
-    gather<N + 1, Early>(local, links, g, at, color, coming, besides);
-  }
+  if constexpr (N + 1 < 2 * kDirections) gather<N + 1>(local, links, g, at, color, besides);
 }
 
 // All of them.
 template <class Links, class Besides>
 __device__ inline void gather(LocalField& local, const Links& links, const Chunk* g, const Site& at,
                               int color, Besides&& besides) {
-  constexpr int kEarly = Links::kNear ? kUnderWay : 0;
-  Coming coming[2 * kDirections];
-  gather<-kEarly, kEarly>(local, links, g, at, color, coming, besides);
+  gather<0>(local, links, g, at, color, besides);
 }
 template <class Links>
 __device__ inline void gather(LocalField& local, const Links& links, const Chunk* g, const Site& at,
                               int color) {
-  gather(local, links, g, at, color, [] {});
+  gather<0>(local, links, g, at, color, [] {});
 }
 
 }  // namespace hardscape::gauge

@@ -199,7 +199,6 @@ struct KeptLinks {
   __device__ void arrived() const {}
 
   struct Of {
-    static constexpr bool kNear = true;
     const KeptLinks& all;
     const Task& task;
 
@@ -249,7 +248,6 @@ struct KeptLinks {
 // The first kStaged of a site's links (x ahead, x behind, y ahead, ...) in shared memory, where
 // only the thread of the site uses them; the others in device memory.
 struct StagedLinks {
-  static constexpr bool kNear = kStaged > 0;
   const Chunk* links;
   Chunk* mine;
 
