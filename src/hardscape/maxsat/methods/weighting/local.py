@@ -503,7 +503,7 @@ class Walker:
             while not growing.given_up:
                 yield growing, turn
                 turn *= 2
-                yield from _asked(together, turn)
+                yield from _asked(together, turn // 2)
                 yield weighing, turn
                 if weighing.cost() < growing.cost():
                     break
@@ -512,7 +512,7 @@ class Walker:
             known = weighing.cost()
             while not weighing.cost() < known:
                 turn *= 2
-                yield from _asked(together, turn)
+                yield from _asked(together, turn // 2)
                 yield weighing, turn
 
     def _covering_turns(self, weighing: Weighing, turn: int) -> Iterator[tuple[Search, int]]:
