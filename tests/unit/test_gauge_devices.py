@@ -67,7 +67,7 @@ class Gpus:
             mock.patch.object(GaugeFixWork, "run", run),
             # Links are checked on the one GPU that works.
             mock.patch.object(
-                import_module("hardscape.gauge.fix"), "_checked", lambda field, _: field
+                import_module("hardscape.gauge.fix"), "_checked", lambda field, *_: field
             ),
         ):
             yield
