@@ -12,7 +12,7 @@ import pytest
 
 from hardscape.engine import Context, Cpu, Shard
 from hardscape.maxsat import solve
-from hardscape.maxsat.methods.weighting import local
+from hardscape.maxsat.methods.walkers import local
 from helpers.jobs import unsatisfiable
 
 FORMULA = unsatisfiable()

@@ -5,7 +5,8 @@ import pytest
 
 from hardscape.benchmarks.maxsat.formulas import diagnosis
 from hardscape.maxsat import Formula, solve
-from hardscape.maxsat.methods.weighting import local
+from hardscape.maxsat.methods.walkers import schedule
+from hardscape.maxsat.methods.walkers.local import Walker
 from helpers import maxsat_oracle as oracle
 
 pytest.importorskip("pysat", reason="python-sat is not installed")
@@ -14,21 +15,21 @@ pytest.importorskip("pysat", reason="python-sat is not installed")
 @pytest.fixture(autouse=True)
 def large(monkeypatch):
     """Every formula counts as one whose soft clauses are too many to be exchanged, and as no circuit."""
-    monkeypatch.setattr(local, "_MOST_SWAPPED", 0)
-    monkeypatch.setattr(local, "_MOST_DIAGNOSED", 0)
+    monkeypatch.setattr(schedule, "_MOST_SWAPPED", 0)
+    monkeypatch.setattr(schedule, "_MOST_DIAGNOSED", 0)
 
 
 @pytest.fixture
 def searches(monkeypatch):
     """Who has searched, in order."""
     seen = []
-    advance = local.Walker._advance
+    advance = Walker._advance
 
     def noted(self, search, end):
         seen.append(type(search).__name__)
         return advance(self, search, end)
 
-    monkeypatch.setattr(local.Walker, "_advance", noted)
+    monkeypatch.setattr(Walker, "_advance", noted)
     return seen
 
 
@@ -61,7 +62,7 @@ def test_cores_are_sought_first_and_not_above_a_size(searches, monkeypatch):
     searched(gates(1), 3000)
     assert searches[0] == "Hitting"
     searches.clear()
-    monkeypatch.setattr(local, "_MOST_HIT", 0)
+    monkeypatch.setattr(schedule, "_MOST_HIT", 0)
     assert searched(gates(1), 3000).status != "OPTIMUM FOUND"
     assert "Hitting" not in searches
 

@@ -492,7 +492,7 @@ def _alive(pid):
 def test_walkers_go_on_from_what_was_suggested():
     from hardscape.engine import Context, Cpu
     from hardscape.maxsat.incumbent import Incumbent
-    from hardscape.maxsat.methods.weighting.local import LocalSearch
+    from hardscape.maxsat.methods.walkers.local import LocalSearch
 
     formula = hard_formula(n=200)
     best = maxsat.solve(formula, threads=1, seed=2, time_limit=1.0, device="cpu")
@@ -524,7 +524,7 @@ def test_a_text_is_told_as_a_formula_is():
 
 def test_a_walker_that_is_kept_goes_on_where_it_was():
     from hardscape.engine import Context, Cpu
-    from hardscape.maxsat.methods.weighting.local import LocalSearch
+    from hardscape.maxsat.methods.walkers.local import LocalSearch
 
     context = Context(Cpu(), None, np.zeros(1, dtype=np.uint8))
     formula = hard_formula(n=200)

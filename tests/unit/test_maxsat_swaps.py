@@ -12,8 +12,8 @@ from hardscape.engine import Context, Cpu
 from hardscape.maxsat import Formula, solve
 from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods import installed
+from hardscape.maxsat.methods.walkers.local import LocalSearch
 from hardscape.maxsat.methods.weighting import swaps as module
-from hardscape.maxsat.methods.weighting.local import LocalSearch
 from hardscape.maxsat.methods.weighting.searches import NEVER
 from hardscape.maxsat.methods.weighting.swaps import Swapping, levels_of, swapping_is_possible
 from hardscape.maxsat.presolve import presolve
@@ -292,7 +292,7 @@ def schedule(formula, count):
     work = LocalSearch(formula, False, 1, 1, 0)
     walker = work.walker(0, Context(Cpu(), None, FREE))
     turns = []
-    for search, turn in walker._turns():
+    for search, turn in walker._schedule:
         turns.append((type(search).__name__, turn))
         walker._advance(search, walker.flips + turn)
         if len(turns) == count:

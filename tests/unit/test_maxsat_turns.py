@@ -12,7 +12,7 @@ import pytest
 from hardscape.engine import Context, Cpu
 from hardscape.maxsat import Formula, solve
 from hardscape.maxsat.methods.exact import exact
-from hardscape.maxsat.methods.weighting import local
+from hardscape.maxsat.methods.walkers.local import LocalSearch, Walker
 
 pytest.importorskip("pysat", reason="python-sat is not installed")
 
@@ -38,7 +38,7 @@ def parities(variables, count, seed=1):
 def flips(monkeypatch):
     """Flips of each kind of search."""
     spent = collections.Counter()
-    advance = local.Walker._advance
+    advance = Walker._advance
 
     def counted(self, search, end):
         before = self.flips
@@ -46,7 +46,7 @@ def flips(monkeypatch):
         spent[type(search).__name__] += self.flips - before
         return going_on
 
-    monkeypatch.setattr(local.Walker, "_advance", counted)
+    monkeypatch.setattr(Walker, "_advance", counted)
     return spent
 
 
@@ -88,7 +88,7 @@ def test_a_moment_of_search_starts_no_thread(monkeypatch):
 
 
 def test_whether_a_walk_is_the_calling_threads():
-    work = local.LocalSearch(parities(60, 30, 3), False, 1, 1, 0)
+    work = LocalSearch(parities(60, 30, 3), False, 1, 1, 0)
     assert not work.brief(Cpu())
     assert replace(work, turn=0.05).brief(Cpu())
     assert not replace(work, turn=5.0).brief(Cpu())
@@ -98,8 +98,8 @@ def test_whether_a_walk_is_the_calling_threads():
 
 def first_search(formula):
     """Who has the first turn."""
-    walker = local.LocalSearch(formula, False, 1, 1, 0).walker(0, Context(Cpu(), None, STOP))
-    return type(next(walker._turns())[0]).__name__
+    walker = LocalSearch(formula, False, 1, 1, 0).walker(0, Context(Cpu(), None, STOP))
+    return type(next(iter(walker._schedule))[0]).__name__
 
 
 def test_cores_come_first_where_wishes_are_literals():

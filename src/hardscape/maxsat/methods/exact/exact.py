@@ -28,7 +28,7 @@ from hardscape.maxsat.methods.exact.packed import file_of
 from hardscape.maxsat.methods.exact.sharing import SHARE, TURN_SHARE, Sharing, Turns, first_share
 from hardscape.maxsat.methods.exact.start import started
 from hardscape.maxsat.methods.installed import can_prove
-from hardscape.maxsat.methods.weighting.local import LocalSearch, LocalWalks, Walker
+from hardscape.maxsat.methods.walkers.local import LocalSearch, LocalWalks, Walker
 from hardscape.maxsat.methods.weighting.searches import looks_random
 from hardscape.maxsat.result import Improvement
 from hardscape.maxsat.task import SMALL, Method, Task, Walks

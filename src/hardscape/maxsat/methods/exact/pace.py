@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from hardscape.maxsat.methods.weighting.local import swapping_pays
+from hardscape.maxsat.methods.walkers.schedule import swapping_pays
 from hardscape.maxsat.result import Improvement
 from hardscape.maxsat.task import Task
 

@@ -8,7 +8,7 @@ import time
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.exact.pace import SHORT, Pace
-from hardscape.maxsat.methods.weighting.local import Walker
+from hardscape.maxsat.methods.walkers.local import Walker
 from hardscape.maxsat.result import Improvement
 
 #: The walker's share of the turns, at first, least and most, and the step by which it moves to the side that

@@ -1,0 +1,376 @@
+"""Which search has the next flips of a walker, and how many."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape.maxsat.formula import Formula
+from hardscape.maxsat.methods.hitting.vertex import RESTS, vertex_pays, whole_vertices
+from hardscape.maxsat.methods.installed import can_ask
+from hardscape.maxsat.methods.weighting.growing import Growing, Together
+from hardscape.maxsat.methods.weighting.options import WeightingOptions
+from hardscape.maxsat.methods.weighting.searches import (
+    NEVER,
+    Covering,
+    Diagnosing,
+    Hitting,
+    Search,
+    Walking,
+    Weighing,
+    asks_for_a_cover,
+    looks_random,
+    wishes_are_literals,
+)
+from hardscape.maxsat.methods.weighting.swaps import Swapping, swapping_is_possible
+
+#: Flips of the first turn of the random walk and, on each variable, more; turns double.
+_FIRST_TURN, TURN_PER_VARIABLE = 200_000, 50
+#: The random walk goes on alone where its best violates at most this share of the clauses, or this many, or
+#: less than this share of what it did a turn before: then it is likely to satisfy them all.
+_CLOSE_SHARE, _CLOSE, _FALLING = 0.001, 2, 0.9
+#: Flips of the clause-weighting search before another search has its first turn; literals from which on
+#: soft clauses are no longer exchanged, and those from which on no SAT solver is asked.
+_FIRST_ALONE, _MOST_SWAPPED, _MOST_GROWN = 8_000, 200_000, 3_000_000
+#: Literals above which no search by cores begins; and its flips before any other where soft clauses are no
+#: longer exchanged, as long as few wishes hit all cores.
+_MOST_HIT, _OPENING = 3_000_000, 200_000
+#: Literals above which no circuit is looked for.
+_MOST_DIAGNOSED = 3_000_000
+#: Rounds of two searches before a third one exchanges soft clauses.
+_BEFORE_SWAPS = 5
+#: More flips before a solver is asked about small formulas without hard clauses: to begin with one takes it
+#: as long, and their optima are often found before.
+_BEFORE_GROWN = 100_000
+#: Share of the weight that violated clauses may have where a solver is asked for all.
+_LITTLE = 0.02
+#: What the better one of two searches has, in turns of the other.
+_LESS = 4
+#: Beside a search by cores turns begin so many times shorter, and its own first one is so many of them; later
+#: ones are twice as long as others', and in the first flips those of clause weighting, where it is behind, are
+#: so many times halved. Who is behind has half of its turn, time after time, until it is so many times halved;
+#: the search by cores, if it satisfied the hard clauses, but once in the first flips.
+_SHORT, _AHEAD, _HALF, _FEW, _MOST_LATE, _LATE, _EARLY = 8, 4, 2, 2, 3, 1, 100_000
+#: Flips of a search by cores before any other, as long as few wishes hit them all.
+_START = 50_000
+#: Literals up to which linear programs are solved at once, and what part of its first turn the search by cores
+#: has before; of other formulas flips a literal before that, which take as long as the first ones. After a rest
+#: they go on when so many times as many flips are done.
+_SOON, _BEFORE_SOON, _LATER, _RESTED = 4000, 4, 4, 4
+
+
+def _nearly_all(cost: tuple[int, int], formula: Formula) -> bool:
+    """Whether so little is violated that all clauses may hold together."""
+    return cost[0] == 0 and cost[1] <= _LITTLE * formula.total_weight
+
+
+def _asked(together: Together | None, turn: int) -> Iterator[tuple[Search, int]]:
+    """The turn of who asks for all clauses, if it has one."""
+    if together is not None and not together.given_up:
+        yield together, turn
+
+
+def is_small(formula: Formula) -> bool:
+    """Whether few enough literals are in it for soft clauses to be exchanged."""
+    return len(formula.literals) <= _MOST_SWAPPED
+
+
+def swapping_pays(formula: Formula) -> bool:
+    """Whether soft clauses are exchanged by a solver, which satisfies hard ones, too."""
+    return is_small(formula) and swapping_is_possible(formula)
+
+
+class _Aim(Protocol):
+    """What searches begin with."""
+
+    @property
+    def formula(self) -> Formula: ...
+    @property
+    def walk(self) -> bool: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def target(self) -> int: ...
+    @property
+    def options(self) -> WeightingOptions: ...
+
+
+class _Walker(Protocol):
+    """Who lets them go."""
+
+    flips: int
+    stop: NDArray[np.uint8]
+
+    @property
+    def work(self) -> _Aim: ...
+    def interrupted(self) -> bool: ...
+    def take(self, search: Search) -> None: ...
+
+
+class Schedule:
+    """Turns of the random walk, of clause weighting, and of what else suits the formula, for one walker."""
+
+    def __init__(self, walker: _Walker, stream: int, initial: NDArray[np.uint8] | None) -> None:
+        self._walker = walker
+        self._stream, self._initial = stream, initial
+        self._own: dict[Search, tuple[int, int]] = {}  # what each has found, and not adopted
+
+    def note(self, search: Search) -> None:
+        """Hear that a search has found something better than it had."""
+        if not isinstance(search, Walking):
+            self._own[search] = search.cost()
+
+    def __iter__(self) -> Iterator[tuple[Search, int]]:
+        """Searches in turn, and how many flips each has."""
+        work = self._walker.work
+        if not work.walk:
+            yield from self._weighted_turns()
+            return
+        walking = Walking(work.formula, work.seed, self._stream, self._initial, self._walker.stop)
+        if not looks_random(work.formula):
+            yield walking, _FIRST_TURN
+            yield from self._weighted_turns()
+            return
+        weighing: Weighing | None = None
+        turn = _FIRST_TURN + TURN_PER_VARIABLE * work.formula.num_variables
+        close = max(_CLOSE, int(_CLOSE_SHARE * work.formula.num_clauses))
+        while True:
+            before = walking.quality[0]
+            yield walking, turn
+            if walking.quality[0] > max(close, _FALLING * before):
+                if weighing is None:
+                    weighing = self._weighing(walking.best())
+                yield weighing, turn
+            turn *= 2
+
+    def _weighing(self, initial: NDArray[np.uint8] | None) -> Weighing:
+        work = self._walker.work
+        how = work.options, work.target, work.seed
+        return Weighing(work.formula, *how, self._stream, initial, self._walker.stop)
+
+    def _weighted_turns(self) -> Iterator[tuple[Search, int]]:
+        work = self._walker.work
+        formula = work.formula
+        turn = _FIRST_ALONE + formula.num_variables
+        cover, size = asks_for_a_cover(formula), len(formula.literals)
+        mixed = 0 < formula.num_hard < formula.num_clauses
+        if mixed and not cover and size <= _MOST_DIAGNOSED and not self._stream:
+            diagnosing = self._diagnosing()  # has tables that the next search shares
+            while (
+                not diagnosing.given_up or self._walker.interrupted()
+            ):  # proven: no other one begins
+                yield diagnosing, turn // _SHORT
+            if diagnosing.cost()[0] == 0:
+                self._initial = diagnosing.best()
+            self._own.pop(diagnosing, None)  # nobody stays behind what has ended
+        if size <= _MOST_SWAPPED and mixed and not cover:
+            yield from self._hitting_turns(turn // _SHORT)
+            return
+        if mixed and not cover and size <= _MOST_HIT and wishes_are_literals(formula):
+            yield from self._opened_turns(turn)
+            return
+        weighing = self._weighing(self._initial)
+        yield weighing, turn
+        if cover:
+            yield from self._covering_turns(weighing, turn)
+            return
+        yield from self._grown_turns(weighing, turn)
+
+    def _grown_turns(self, weighing: Weighing, turn: int) -> Iterator[tuple[Search, int]]:
+        """Clause weighting, and sets that a solver grows where it may be asked."""
+        formula = self._walker.work.formula
+        if len(formula.literals) <= _MOST_GROWN and not looks_random(formula) and can_ask():
+            yield from self._growing_turns(weighing, turn)
+        while True:
+            yield weighing, turn
+            turn *= 2
+
+    def _opened_turns(self, turn: int) -> Iterator[tuple[Search, int]]:
+        """The same after a search by cores, which goes on as long as few wishes hit them all, or it is best."""
+        work = self._walker.work
+        hitting = Hitting(
+            work.formula, work.target, work.seed, self._stream, self._initial, self._walker.stop
+        )
+        yield hitting, turn // _SHORT
+        until = self._walker.flips + _OPENING
+        while hitting.few and not hitting.given_up and self._walker.flips < until:
+            yield hitting, turn // _SHORT
+        feasible = hitting.cost()[0] == 0
+        beside = hitting if feasible or hitting.few else None
+        weighing = self._weighing(hitting.best() if feasible else self._initial)
+        del hitting  # its memory, where it has ended
+        yield weighing, turn
+        for search, part in self._grown_turns(weighing, turn):
+            if beside is not None:
+                better = weighing.cost() < beside.cost()
+                if beside.given_up or (better and not beside.few):
+                    beside = None
+                else:
+                    if better and not weighing.cost()[0]:
+                        beside.adopt(weighing.best(), self._walker.stop)
+                    yield beside, part
+                    if beside.cost() < weighing.cost():
+                        weighing.adopt(beside.best(), self._walker.stop)
+            yield search, part
+
+    def _diagnosing(self) -> Diagnosing:
+        """The search for faults, which is over where the formula is no circuit."""
+        work = self._walker.work
+        return Diagnosing(
+            work.formula, work.target, work.seed, self._stream, None, self._walker.stop
+        )
+
+    def _hitting_turns(self, turn: int) -> Iterator[tuple[Search, int]]:
+        """Cores of propagation, clause weighting, before or behind, and later exchanges by a solver.
+
+        Who stays behind has ever less of the turns: who found nothing as good as another, also where that was
+        adopted. As long as none has satisfied the hard clauses, all are behind the solver but clause weighting
+        that comes close.
+        """
+        work = self._walker.work
+        how = work.seed, self._stream
+        weighs = looks_random(work.formula) or not wishes_are_literals(work.formula)
+        initial = self._initial
+        if weighs:
+            weighing = self._weighing(initial)
+            yield weighing, turn
+            initial = weighing.best()
+        hitting = Hitting(work.formula, work.target, *how, initial, self._walker.stop)
+        short, size = turn, len(work.formula.literals)
+        programs = not (weighs or self._stream) and vertex_pays(work.formula)
+        soon = programs and size <= _SOON
+        yield hitting, turn // _BEFORE_SOON if soon else turn
+        vertices = self._vertex_turns(hitting, short) if programs else iter(())
+        go_on = _LATER * size
+        if soon:
+            yield from iter(lambda: next(vertices, None), None)  # until a rest
+            go_on = _RESTED * self._walker.flips
+        if not weighs:
+            yield hitting, (_AHEAD - 1) * turn
+            while hitting.few and not hitting.given_up and self._walker.flips < _START:
+                yield hitting, turn
+            weighing = self._weighing(initial)
+            yield weighing, turn
+        searches: list[Hitting | Weighing | Swapping] = [hitting, weighing]
+        late: dict[Search, int] = {}
+        for count in itertools.count():
+            if self._walker.flips >= go_on:
+                self._tell_best(hitting, searches)
+                yield from iter(lambda: next(vertices, None), None)  # until a rest
+                go_on = _RESTED * self._walker.flips
+            best = min(searches, key=lambda each: each.cost())
+            ready = count > _BEFORE_SWAPS or best.cost()[0] > 0
+            if ready and len(searches) == 2 and swapping_is_possible(work.formula):
+                initial = None if best.cost()[0] else best.best()
+                swapping = Swapping(work.formula, *how, work.target, initial, self._walker.stop)
+                searches.append(swapping)
+                self._own[swapping] = swapping.cost()
+            for search in searches[::-1]:
+                if isinstance(search, Hitting):
+                    self._tell_best(search, searches)
+                if isinstance(search, Weighing) or not search.given_up:
+                    most = self._most_late(search)
+                    late[search] = self._behind(search) * min(most, late.get(search, 0) + 1)
+                    whole = turn if weighs and search is weighing else self._whole(search, turn)
+                    yield search, whole >> late[search]
+            turn *= 2
+
+    def _tell_best(
+        self, hitting: Hitting, searches: Sequence[Hitting | Weighing | Swapping]
+    ) -> None:
+        """Have the search by cores go on from another one's assignment that is better."""
+        best = min(searches, key=lambda each: each.cost())
+        if best.cost()[0] == 0 and best.cost() < hitting.cost():
+            hitting.adopt(best.best(), self._walker.stop)
+
+    def _vertex_turns(self, hitting: Hitting, turn: int) -> Iterator[tuple[Search, int] | None]:
+        """Have the search by cores go on from whole vertices of the linear program, with turns in between.
+
+        None where others should have theirs.
+        """
+        if hitting.given_up:
+            return
+
+        def known() -> float:
+            hard, cost = hitting.cost()
+            return math.inf if hard else float(cost)
+
+        for found in whole_vertices(self._walker.work.formula, hitting, known):
+            if found is RESTS:
+                yield None
+                continue
+            if found is not None:
+                hitting.adopt(found, self._walker.stop)
+            if hitting.cost()[0] == 0:  # else it may have nothing yet
+                self._own[hitting] = hitting.cost()
+                self._walker.take(hitting)
+            yield hitting, turn // 2
+        if hitting.given_up:  # has its bound told
+            yield hitting, turn
+
+    def _whole(self, search: Search, turn: int) -> int:
+        """The turn of a search that is not behind."""
+        if isinstance(search, Hitting):
+            return _HALF * turn
+        few = isinstance(search, Weighing) and self._walker.flips < _EARLY and self._behind(search)
+        return turn >> _FEW if few else turn
+
+    def _most_late(self, search: Search) -> int:
+        """How often the turn of a search that is behind is halved."""
+        able = isinstance(search, Hitting) and self._own.get(search, (NEVER, 0))[0] == 0
+        return _LATE if able and self._walker.flips < _EARLY else _MOST_LATE
+
+    def _behind(self, search: Search) -> bool:
+        """Whether a search has less of the turns than others."""
+        if isinstance(search, Hitting) and search.few:
+            return False
+        best = min(self._own.values(), default=(NEVER, 0))
+        own = self._own.get(search, (NEVER, 0))
+        if best[0] == 0:
+            return best < own
+        close = max(_CLOSE, int(_CLOSE_SHARE * self._walker.work.formula.num_clauses))
+        return not (isinstance(search, Swapping) or own[0] <= close)
+
+    def _growing_turns(self, weighing: Weighing, turn: int) -> Iterator[tuple[Search, int]]:
+        """What grows begins again where clause weighting has found something better.
+
+        Where little is violated a solver is asked for all clauses, too.
+        """
+        work = self._walker.work
+        together: Together | None = None
+        if len(work.formula.literals) <= _MOST_SWAPPED:
+            yield weighing, _BEFORE_GROWN
+        while True:
+            growing = Growing(work.formula, work.target, weighing.best(), self._walker.stop)
+            if together is None and _nearly_all(growing.cost(), work.formula):
+                together = Together(work.formula, work.target, self._walker.stop)
+            while not growing.given_up:
+                yield growing, turn
+                turn *= 2
+                yield from _asked(together, turn // 2)
+                yield weighing, turn
+                if weighing.cost() < growing.cost():
+                    break
+            if growing.cost() < weighing.cost():
+                weighing.adopt(growing.best(), self._walker.stop)
+            known = weighing.cost()
+            while not weighing.cost() < known:
+                turn *= 2
+                yield from _asked(together, turn // 2)
+                yield weighing, turn
+
+    def _covering_turns(self, weighing: Weighing, turn: int) -> Iterator[tuple[Search, int]]:
+        """First as many flips; then the better one has more than the other."""
+        work = self._walker.work
+        how = work.target, work.seed, self._stream, weighing.best()
+        covering = Covering(work.formula, *how, self._walker.stop)
+        yield covering, turn
+        while True:
+            turn *= 2
+            for search, other in ((weighing, covering), (covering, weighing)):
+                yield search, turn if search.cost() <= other.cost() else turn // _LESS
