@@ -70,8 +70,7 @@ def test_no_multipliers_say_more_than_a_box_holds(seed):
     every = costs_of_all(formula)
     costs = arithmetic.Costs.of(formula, board)
     branching = branches.Branching.of(costs, {})
-    if branching is None:
-        pytest.skip("no rows")
+    assert branching is not None
     n, first = formula["variables"], costs.first
     lower = rng.integers(0, 2, first).astype(np.int8)
     upper = np.maximum(lower, rng.integers(0, 2, first).astype(np.int8))
@@ -94,14 +93,14 @@ def test_no_multipliers_say_more_than_a_box_holds(seed):
             assert (below <= above).all()
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(50, 90))
 def test_what_is_fixed_no_better_assignment_lacks(seed):
     formula, board = priced(seed, **FEW), Silent()
     every = costs_of_all(formula)
     costs = arithmetic.Costs.of(formula, board)
     branching = branches.Branching.of(costs, {})
-    if branching is None or not every:
-        pytest.skip("nothing to fix")
+    assert branching is not None
+    assert every
     branching._until = math.inf
     n, box = formula["variables"], branching._left[0]
     assert branching._program.run()
