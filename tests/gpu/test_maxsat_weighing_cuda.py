@@ -8,6 +8,7 @@ import pytest
 from hardscape import engine
 from hardscape.engine.cuda import cuda_device
 from hardscape.maxsat import Formula, WeightingOptions, solve
+from hardscape.maxsat.methods.exact import sharing
 from hardscape.maxsat.methods.islands import weighing
 from hardscape.maxsat.methods.islands.islands import WeighingIslands
 from hardscape.maxsat.methods.islands.weighing import CpuWeighers, CudaWeighers, WeighingTables
@@ -132,3 +133,16 @@ def test_a_number_of_flips_has_one_answer():
         for _ in range(2)
     ]
     assert (answers[0] == answers[1]).all()
+
+
+def test_one_thread_beside_a_gpu_still_walks_in_turns_with_its_proof(monkeypatch):
+    turns = []
+    walk = sharing.Turns.walk
+    monkeypatch.setattr(
+        sharing.Turns, "walk", lambda self, lower: (turns.append(lower), walk(self, lower))[1]
+    )
+    formula = partial(20_000, 50_000, 20_000, 6)
+    found = solve(formula, method="exact", device="cuda:0", threads=1, time_limit=3, seed=1)
+    assert len(turns) > 2
+    assert turns == sorted(turns)
+    assert found.lower_bound <= found.cost == formula.cost(found.assignment)

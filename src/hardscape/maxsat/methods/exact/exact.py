@@ -65,8 +65,8 @@ class Proof(Work[Partial]):
     """A prover of a presolved formula, until it ends or its lower bound meets the incumbent.
 
     The first shards are `provers`, of which all but the first begin as walkers; the others are the walkers of
-    `local`, and on GPUs the `islands`, that go on `beside` them until one ends. Where none do, the prover and a
-    walker take turns on one thread. A partial holds
+    `local`, and on GPUs the `islands`, that go on `beside` them until one ends. Where the prover has the only
+    thread, a walker has it `in_turns`. A partial holds
     ``proven`` (1 if the incumbent is optimal), ``unsatisfiable`` (1 if the hard clauses contradict one
     another), ``lower`` (lower bound on the cost of `formula`, two words, high first) and ``flips``. Any
     assignment of `formula` costs `constant` more in the original one.
@@ -83,6 +83,7 @@ class Proof(Work[Partial]):
     beside: int = 0
     islands: Work[Partial] | None = None
     provers: int = 1
+    in_turns: bool = False
     check: bool = False  # whether a second solver confirms what the first refutes
     share: float = SHARE  # of the walker at first, where it takes turns with the prover
     ends: float = math.inf  # when the time is up, by the monotonic clock
@@ -128,9 +129,9 @@ class Proof(Work[Partial]):
             if not proves or complete or self.incumbent.halt[0] or context.stopped():
                 return ShardResult(_partial(flips=flips), complete)
         alone = not (shard.index or self.check or self.call)
-        shared = not self.beside and self.provers == 1
         neighbour: Walker | None = None
-        if alone and shared and self.local is not None and len(self.formula.literals) <= SMALL:
+        small = len(self.formula.literals) <= SMALL
+        if alone and self.in_turns and self.local is not None and small:
             neighbour = self.local.walker(0, context)
             found = self._here(neighbour, context)
             if found is not None:
@@ -201,11 +202,10 @@ class _Talk:
         self._ready = False
         self._told: Improvement | None = None
         self._tell_at = 0.0
-        alone = None if work.beside or work.provers > 1 else work.local
         self._flips = flips
         self._turns: Turns | None = None
-        if alone is not None:
-            walker = walker or alone.walker(0, context)
+        if work.in_turns and work.local is not None:
+            walker = walker or work.local.walker(0, context)
             walker.walk(_MEANWHILE)  # a process needs a moment to begin
             sharing = work.sharing(self._constant)
             self._turns = Turns(walker, self._incumbent, work.share, sharing)
@@ -396,7 +396,7 @@ class Exact(Method):
         options = options.within(_UNASKED_SECONDS if unasked else None)
         if task.narrowed:
             options = options.on(resolve("cpu"))
-        islands, provers, beside = None, 1, 0
+        islands, provers, beside, in_turns = None, 1, 0, False
         walking, threads = self._walking(task), len(options.devices)
         if local is not None and walking is not None and walking is not self._beside:
             islands = walking.work(task, endless=True)
@@ -409,6 +409,7 @@ class Exact(Method):
             if len(presolved.formula.literals) <= _SHARED:
                 provers = min(_MOST_PROVERS, 1 + threads // _THREADS)
             beside = len(options.devices) - provers
+            in_turns = threads == provers
         call, left = None, options.deadline.left
         if isinstance(task.formula, GrownFormula) and not task.check:
             call = task.formula.call
@@ -420,6 +421,7 @@ class Exact(Method):
             beside,
             islands,
             provers,
+            in_turns,
             task.check,
             first_share(presolved.formula, left),
             math.inf if left is None else time.monotonic() + left,
