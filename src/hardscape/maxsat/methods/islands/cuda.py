@@ -148,5 +148,5 @@ class CudaWalks(WalkBatch):
         return unpacked(self._arrays.best_truths[walk].get(), 2 * self._variables)[::2].copy()
 
     def _look(self) -> None:
-        self._device.synchronize()  # lets other threads run meanwhile, as a copy would not
+        self._device.rest()  # the CPU searches meanwhile, maybe on as many threads as it has cores
         self.status = self._arrays.statuses.get().view(STATUS)

@@ -253,7 +253,7 @@ class CudaWeighers(WalkBatch):
         self._fewest.fill(2**32 - 1)
         how = self._first, np.uint32(steps), np.uint64(target), np.uint32(race), self._fewest
         self._launch("run", *how, shared=self._shared)
-        self._device.synchronize()  # lets other threads run meanwhile, as a copy would not
+        self._device.rest()  # the CPU searches meanwhile, maybe on as many threads as it has cores
         status = self._statuses.get().view(STATUS)
         self.status = np.zeros(self.walks, dtype=[("steps", "u8"), ("flips", "u8"), ("best", "u8")])
         for name, of in (("steps", "steps"), ("flips", "steps"), ("best", "best")):
