@@ -160,6 +160,10 @@ def test_propagator(tmp_path: Path, capsys: Captured) -> None:
     found = answer(capsys, "propagator", *paths, "--beta", 2.3, "--no-cut")
     assert (found["configurations"], found["gauge"]) == (2, "landau")
     assert len(found["value"]) == len(found["momentum"]) == 9
+    broken = tmp_path / "broken.npz"
+    broken.write_bytes(b"no links")
+    for command in (["propagator"], ["ghost", "--momenta", 1], ["eigenvalues", "--count", 1]):
+        assert answer(capsys, *command, broken, *paths, code=2)["configurations"] == 2
     pytest.importorskip("matplotlib")
     assert main(["gauge", "propagator", *map(str, paths), "--plot", str(tmp_path / "d.png")]) == 0
     assert (tmp_path / "d.png").read_bytes().startswith(b"\x89PNG")

@@ -5,7 +5,10 @@ from __future__ import annotations
 import csv
 import json
 import signal
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
@@ -162,6 +165,39 @@ def test_broken_files_among_many_are_left_out_and_told_of(folder: Path, tmp_path
     assert refused.value.result is None
 
 
+@pytest.mark.parametrize(
+    "measured",
+    [
+        gauge.gluon_propagator,
+        partial(gauge.ghost_propagator, momenta=2),
+        partial(gauge.faddeev_popov_eigenvalues, count=2),
+    ],
+    ids=["gluon", "ghost", "eigenvalues"],
+)
+def test_broken_files_are_left_out_of_averages_and_told_of(
+    measured: Callable[..., Any], folder: Path, tmp_path: Path
+) -> None:
+    fixed(folder, tmp_path, device="cpu")
+    whole = [tmp_path / f"{name}.landau.lime" for name in NAMES[:2]]
+    (tmp_path / "cfg.1.landau.lime").write_bytes(b"no links")
+    (tmp_path / "cfg.5.landau.lime").write_bytes(whole[0].read_bytes()[:-5])
+    unfixed = gauge.GaugeField.from_file(folder / "cfg.100")
+    unfixed.to_file(tmp_path / "cfg.100.landau.lime")
+    alone = measured(whole, device="cpu")
+    for run in ({}, {"executor": "processes:2"}, {"checkpoint": tmp_path / "job"}):
+        with pytest.raises(FormatError) as told:
+            measured(tmp_path / "*.landau.lime", device="cpu", **run)
+        assert "cfg.1." in str(told.value)
+        found = told.value.result
+        assert type(found) is type(alone)
+        assert found.configurations == 2
+        assert found.value.tolist() == alone.value.tolist()
+        assert found.error.tolist() == alone.error.tolist()
+    with pytest.raises(InputError) as told:
+        measured([tmp_path / "cfg.1.landau.lime", tmp_path / "cfg.100.landau.lime"], device="cpu")
+    assert told.value.result is None
+
+
 def test_tables(folder: Path, tmp_path: Path) -> None:
     found = fixed(folder, tmp_path, device="cpu")
     for suffix in (".csv", ".json", ".h5"):
@@ -312,7 +348,7 @@ def test_fields_in_memory_are_measured_as_files_are(folder: Path, tmp_path: Path
     with pytest.raises(CheckpointError):
         gauge.observables(fields[::-1], checkpoint=ledger, device="cpu")
     for measure in (gauge.ghost_propagator, gauge.gluon_propagator):
-        with pytest.raises(InputError, match=r"cfg\.10 "):  # many files are given, and one is wrong
+        with pytest.raises(InputError, match=r"cfg\.10:"):  # many files are given, and one is wrong
             measure([*found.outputs, folder / "cfg.10"], device="cpu")
     for wrong in (5, [fields[0], 5]):
         with pytest.raises(InputError):

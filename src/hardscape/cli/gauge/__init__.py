@@ -16,6 +16,7 @@ from hardscape.cli.gauge.eigenvalues import eigenvalues
 from hardscape.cli.gauge.ensembles import (
     EnsembleOptions,
     ErrorOptions,
+    deliver_anyway,
     deliver_ensemble,
     read_arguments,
     resumed,
@@ -425,26 +426,33 @@ def propagator(
     if not files:
         raise InputError("no file is given; at least one configuration is needed")
     output.check(files)
-    found = gluon_propagator(
-        files,
-        gauge,
-        definition=definition,
-        beta=beta,
-        xi=xi,
-        cone=cone,
-        cylinder=None if no_cut else cylinder,
-        bin_width=bin_width,
-        slices=pair("slices", slices),
-        theta=theta,
-        error_method=ensemble.error_method,
-        bin_size=ensemble.bin_size,
-        read=read_arguments(read),
-        progress=len(files) > 1,
-        **vars(run),
+
+    def report(found: GluonPropagator) -> None:
+        facts = _propagator_facts(found)
+        show(output.json, "gauge propagator", found.to_dict, facts, _momenta(found))
+        output.draw(found.plot)
+
+    deliver_anyway(
+        lambda: gluon_propagator(
+            files,
+            gauge,
+            definition=definition,
+            beta=beta,
+            xi=xi,
+            cone=cone,
+            cylinder=None if no_cut else cylinder,
+            bin_width=bin_width,
+            slices=pair("slices", slices),
+            theta=theta,
+            error_method=ensemble.error_method,
+            bin_size=ensemble.bin_size,
+            read=read_arguments(read),
+            progress=len(files) > 1,
+            **vars(run),
+        ),
+        GluonPropagator,
+        report,
     )
-    facts = _propagator_facts(found)
-    show(output.json, "gauge propagator", found.to_dict, facts, _momenta(found))
-    output.draw(found.plot)
 
 
 def _propagator_facts(found: GluonPropagator) -> Iterator[tuple[str, str]]:

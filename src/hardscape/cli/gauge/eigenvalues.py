@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hardscape.cli.gauge.ensembles import ErrorOptions, read_arguments
+from hardscape.cli.gauge.ensembles import ErrorOptions, deliver_anyway, read_arguments
 from hardscape.cli.gauge.files import FileArgument, ReadOptions
 from hardscape.cli.options import PlotOptions, RunOptions
 from hardscape.cli.terminal import seconds_text, show, table
@@ -53,21 +53,28 @@ def eigenvalues(
         Largest violation of the gauge condition that is accepted.
     """
     output.check(list(files))
-    found = faddeev_popov_eigenvalues(
-        listed(files),
-        count,
-        xi=xi,
-        residual=residual,
-        max_iterations=max_iterations,
-        theta=theta,
-        read=read_arguments(read),
-        error_method=ensemble.error_method,
-        bin_size=ensemble.bin_size,
-        progress=len(files) > 1,
-        **vars(run),
+
+    def report(found: FaddeevPopovEigenvalues) -> None:
+        show(output.json, "gauge eigenvalues", found.to_dict, _facts(found), _rows(found))
+        output.draw(found.plot)
+
+    deliver_anyway(
+        lambda: faddeev_popov_eigenvalues(
+            listed(files),
+            count,
+            xi=xi,
+            residual=residual,
+            max_iterations=max_iterations,
+            theta=theta,
+            read=read_arguments(read),
+            error_method=ensemble.error_method,
+            bin_size=ensemble.bin_size,
+            progress=len(files) > 1,
+            **vars(run),
+        ),
+        FaddeevPopovEigenvalues,
+        report,
     )
-    show(output.json, "gauge eigenvalues", found.to_dict, _facts(found), _rows(found))
-    output.draw(found.plot)
 
 
 def _facts(found: FaddeevPopovEigenvalues) -> Iterator[tuple[str, str]]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from glob import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 from cyclopts import Group
@@ -23,6 +23,8 @@ from hardscape.gauge.ensembles.result import Ensemble, with_error
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+R = TypeVar("R")
 
 _ENSEMBLE = Group("Ensemble", sort_key=3)
 #: Configurations that the table lists.
@@ -93,6 +95,17 @@ def read_arguments(read: ReadOptions) -> dict[str, object]:
     return read.arguments() | {"ignore_checksum": read.ignore_checksum}
 
 
+def deliver_anyway(compute: Callable[[], R], kind: type[R], report: Callable[[R], None]) -> None:
+    """Compute and report; of a call that was cut short, failed or left out files, what there is."""
+    try:
+        found = compute()
+    except (InputError, Interrupted, NotConverged) as stop:
+        if isinstance(stop.result, kind):
+            report(stop.result)
+        raise
+    report(found)
+
+
 def deliver_ensemble(
     command: str,
     compute: Callable[[], Ensemble],
@@ -100,14 +113,8 @@ def deliver_ensemble(
     output: PlotOptions,
     draw: Callable[[Ensemble], object] = Ensemble.plot,
 ) -> None:
-    """Compute and report; of a call that was cut short, failed or left out files, what there is."""
-    try:
-        found = compute()
-    except (InputError, Interrupted, NotConverged) as stop:
-        if isinstance(stop.result, Ensemble):
-            _report(command, stop.result, options, output, draw)
-        raise
-    _report(command, found, options, output, draw)
+    """Compute and report a table."""
+    deliver_anyway(compute, Ensemble, lambda found: _report(command, found, options, output, draw))
 
 
 def _report(

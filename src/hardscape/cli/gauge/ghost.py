@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from hardscape.cli.gauge.ensembles import ErrorOptions, read_arguments
+from hardscape.cli.gauge.ensembles import ErrorOptions, deliver_anyway, read_arguments
 from hardscape.cli.gauge.files import FileArgument, ReadOptions
 from hardscape.cli.options import Flag, PlotOptions, SeededRunOptions
 from hardscape.cli.terminal import seconds_text, show, table
@@ -68,25 +68,32 @@ def ghost(
         Largest violation of the gauge condition that is accepted.
     """
     output.check(list(files))
-    found = ghost_propagator(
-        listed(files),
-        momenta,
-        cone=cone,
-        cylinder=None if no_cut else cylinder,
-        xi=xi,
-        sources=sources,
-        num_points=num_points,
-        residual=residual,
-        max_iterations=max_iterations,
-        theta=theta,
-        read=read_arguments(read),
-        error_method=ensemble.error_method,
-        bin_size=ensemble.bin_size,
-        progress=len(files) > 1,
-        **vars(run),
+
+    def report(found: GhostPropagator) -> None:
+        show(output.json, "gauge ghost", found.to_dict, _facts(found), _rows(found))
+        output.draw(found.plot)
+
+    deliver_anyway(
+        lambda: ghost_propagator(
+            listed(files),
+            momenta,
+            cone=cone,
+            cylinder=None if no_cut else cylinder,
+            xi=xi,
+            sources=sources,
+            num_points=num_points,
+            residual=residual,
+            max_iterations=max_iterations,
+            theta=theta,
+            read=read_arguments(read),
+            error_method=ensemble.error_method,
+            bin_size=ensemble.bin_size,
+            progress=len(files) > 1,
+            **vars(run),
+        ),
+        GhostPropagator,
+        report,
     )
-    show(output.json, "gauge ghost", found.to_dict, _facts(found), _rows(found))
-    output.draw(found.plot)
 
 
 def _facts(found: GhostPropagator) -> Iterator[tuple[str, str]]:

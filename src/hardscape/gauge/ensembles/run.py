@@ -23,6 +23,7 @@ from hardscape.gauge.ensembles.averages import ErrorMethod, checked_errors
 from hardscape.gauge.ensembles.files import Configurations, Reader, gathered
 from hardscape.gauge.ensembles.result import Ensemble
 from hardscape.gauge.ensembles.work import LEFT_OUT, NUMBER, EnsembleWork, Task
+from hardscape.gauge.field import GaugeField
 
 R = TypeVar("R")
 
@@ -84,6 +85,16 @@ class Plan:
         found, held = gathered(files)
         return cls(method, found, Reader(**given, held=held), error_method, bin_size)
 
+    def first(self) -> GaugeField:
+        """The first configuration that can be read; if there is none, the first one's error."""
+        refused: list[InputError] = []
+        for path in self.files:
+            try:
+                return self.reader.read(path)[0]
+            except InputError as error:
+                refused.append(error)
+        raise refused[0]
+
 
 def run_made(
     plan: Plan,
@@ -93,13 +104,13 @@ def run_made(
     on_gpu: bool = False,
     **run: Unpack[RunArguments],
 ) -> R:
-    """What is made of a task's rows; an `Interrupted` has the same of the rows so far."""
+    """What is made of a task's rows; an error that has the rows there are has that in their place."""
     try:
         return made(run_task(plan, task, on_gpu=on_gpu, **run))
-    except Interrupted as stop:
-        if stop.result is None:
-            raise
-        raise Interrupted(stop.signum, made(stop.result)) from None
+    except (InputError, Interrupted) as stop:
+        if isinstance(stop.result, Ensemble):
+            stop.result = made(stop.result)
+        raise
 
 
 def run_task(

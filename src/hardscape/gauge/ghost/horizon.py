@@ -137,6 +137,7 @@ class HorizonTask(Task):
 
     name: ClassVar[str] = "horizon"
     revision: ClassVar[int] = 1
+    goes_on: ClassVar[bool] = True
 
     count: int
     residual: float
@@ -306,6 +307,9 @@ def faddeev_popov_eigenvalues(
     ------
     InputError
         If an argument is out of range, sizes differ, or a field is not in Landau gauge.
+    FormatError, ChecksumError
+        If a file cannot be read; it is left out, as what is refused for another reason, and told of when all
+        others are done. ``result`` is what they give.
     NotConverged
         If the residual is not reached.
     MissingDependencyError
@@ -329,7 +333,7 @@ def faddeev_popov_eigenvalues(
     plan = Plan.checked("the Faddeev-Popov operator", files, read, error_method, bin_size)
     if isinstance(residual, bool) or not 1e-12 <= residual < 1:
         raise InputError(f"residual={residual!r}; 1e-12 to 1 is accepted")
-    first, _ = plan.reader.read(plan.files[0])
+    first = plan.first()
     size = first.volume * (first.nc**2 - 1)
     most = integer(max_iterations, "max_iterations", 1, 2**31 - 1)
     wanted = integer(count, "count", 1, max(1, size // 16))

@@ -31,6 +31,7 @@ class GhostTask(Task):
 
     name: ClassVar[str] = "ghost"
     revision: ClassVar[int] = 2
+    goes_on: ClassVar[bool] = True
 
     momenta: tuple[tuple[int, ...], ...]
     residual: float
@@ -141,16 +142,16 @@ def require_landau(
     field = configuration.field
     if (field.shape, field.nc) != like or field.boundary != "periodic":
         raise InputError(
-            f"configuration {configuration.name} is {field!r}; periodic ones of SU({like[1]}), "
-            f"{'x'.join(map(str, like[0]))} as the first, are accepted"
+            f"{field!r}; periodic configurations of SU({like[1]}), {'x'.join(map(str, like[0]))} as the "
+            "first that can be read, are accepted"
         )
     field.require_unitary()
     options = FixOptions(xi=xi, dimensions=field.dimensions)
     violation = float(measured(field, options).violation(options).max())
     if theta is not None and not violation <= theta:
         raise InputError(
-            f"configuration {configuration.name} is not in landau gauge: theta = {violation:.3g}, at "
-            f"most {theta:g} is accepted; fix it with hardscape.gauge.fix, or raise theta"
+            f"not in landau gauge: theta = {violation:.3g}, at most {theta:g} is accepted; fix it with "
+            "hardscape.gauge.fix, or raise theta"
         )
     return violation
 

@@ -204,6 +204,9 @@ def ghost_propagator(
     ------
     InputError
         If an argument is out of range, sizes differ, or a field is not in Landau gauge.
+    FormatError, ChecksumError
+        If a file cannot be read; it is left out, as what is refused for another reason, and told of when all
+        others are done. ``result`` is what they give.
     NotConverged
         If the conjugate gradient does not converge, or the operator is not positive.
     Interrupted
@@ -225,7 +228,7 @@ def ghost_propagator(
     plan = Plan.checked("the ghost propagator", files, read, error_method, bin_size)
     if isinstance(residual, bool) or not 1e-14 <= residual < 1:
         raise InputError(f"residual={residual!r}; 1e-14 to 1 is accepted")
-    first, _ = plan.reader.read(plan.files[0])
+    first = plan.first()
     xi = checked_xi(xi)
     chosen = _checked_momenta(momenta, first, Cut(cylinder, cone), xi)
     most = integer(max_iterations, "max_iterations", 1, 2**31 - 1)

@@ -30,6 +30,7 @@ class PropagatorTask(Task):
 
     name: ClassVar[str] = "propagator"
     revision: ClassVar[int] = 3
+    goes_on: ClassVar[bool] = True
 
     gauge: Literal["landau", "coulomb"]
     definition: Definition
@@ -44,37 +45,36 @@ class PropagatorTask(Task):
 
     def measure(self, configuration: Configuration, context: Context) -> Mapping[str, Any] | None:
         """See `of`."""
-        return self.of(configuration.field, configuration.name)
+        return self.of(configuration.field)
 
-    def of(self, field: GaugeField, name: str) -> dict[str, Any]:
+    def of(self, field: GaugeField) -> dict[str, Any]:
         """D and its spread over the momenta of each bin, and the violation; refuses other fields."""
         if self.like not in (None, (field.shape, field.nc)):
             raise InputError(
-                f"configuration {name} is {field!r}; the first one is of SU({self.like[1]}), "
+                f"{field!r}; the first configuration is of SU({self.like[1]}), "
                 f"{'x'.join(map(str, self.like[0]))}"
             )
         if field.boundary != "periodic" and self.gauge != "coulomb":
             raise InputError(
-                f"configuration {name} has a boundary in time ({field.boundary!r}); propagators with "
-                "momenta in time are of periodic fields, equal-time ones of Coulomb gauge of all"
+                f"a boundary in time ({field.boundary!r}); propagators with momenta in time are of "
+                "periodic fields, equal-time ones of Coulomb gauge of all"
             )
         field.require_unitary()
         found = _violation(field, self.gauge, self.xi)
         if self.theta is not None and not found <= self.theta:
             raise InputError(
-                f"configuration {name} is not in {self.gauge} gauge: theta = {found:.3g}, at most "
-                f"{self.theta:g} is accepted; fix it with hardscape.gauge.fix, or raise theta"
+                f"not in {self.gauge} gauge: theta = {found:.3g}, at most {self.theta:g} is accepted; "
+                "fix it with hardscape.gauge.fix, or raise theta"
             )
         directions = field.dimensions - (self.gauge == "coulomb")
         if directions < 2:
             raise InputError(
-                f"configuration {name} is {field!r}; Coulomb gauge has transverse gluons in three "
-                "dimensions and more"
+                f"{field!r}; Coulomb gauge has transverse gluons in three dimensions and more"
             )
         bins = Bins(field.shape, directions, self.cut, self.bin_width, self.xi)
         links = field.links
         if self.gauge == "coulomb":
-            links = links[self._free(field, name)]
+            links = links[self._free(field)]
         by_momentum, each = _spectra(links, directions, self.definition, self.xi)
         mean, spread = bins.mean(by_momentum), bins.spread(by_momentum)
         part = np.where(bins.transverse > _LONGITUDINAL, bins.transverse, np.nan)
@@ -87,15 +87,15 @@ class PropagatorTask(Task):
             "theta": found,
         }
 
-    def _free(self, field: GaugeField, name: str) -> slice:
+    def _free(self, field: GaugeField) -> slice:
         """The timeslices that are averaged over: those that are asked for and whose links are not fixed."""
         slices = field.shape[-1]
         first, last = self.slices or (0, slices)
         found = np.flatnonzero(boundary.live(field.boundary, slices)[first:last]) + first
         if last > slices or not len(found):
             raise InputError(
-                f"slices={(first, last)}; a part of the {slices} timeslices of configuration {name} is "
-                "accepted whose links are not all fixed"
+                f"slices={(first, last)}; a part of the {slices} timeslices is accepted whose links are "
+                "not all fixed"
             )
         return slice(int(found[0]), int(found[-1]) + 1)
 

@@ -237,6 +237,9 @@ def gluon_propagator(
     InputError
         If there is no field, sizes differ, a field is not in the gauge, or of Landau gauge and has a boundary
         in time, or an option is out of range.
+    FormatError, ChecksumError
+        If a file cannot be read; it is left out, as what is refused for another reason, and told of when all
+        others are done. ``result`` is what they give.
 
     Notes
     -----
@@ -272,7 +275,7 @@ def gluon_propagator(
     scale = _Scale(gauge, definition, beta, cut, error_method, bin_size, xi)
     if isinstance(first, str | Path):
         plan = Plan.checked("the gluon propagator", every, read, error_method, bin_size)
-        opened, _ = plan.reader.read(plan.files[0])
+        opened = plan.first()
         task = replace(measure, like=(opened.shape, opened.nc))
         return run_made(plan, task, lambda found: scale.of(opened, found.values), **run)
     if run or read:
@@ -281,7 +284,10 @@ def gluon_propagator(
     opened = checked_field(first)
     measure = replace(measure, like=(opened.shape, opened.nc))
     for position, field in enumerate(every):
-        rows.append(measure.of(checked_field(field), str(position)))
+        try:
+            rows.append(measure.of(checked_field(field)))
+        except InputError as error:
+            raise InputError(f"configuration {position}: {error}") from None
     return scale.of(opened, {name: np.array([row[name] for row in rows]) for name in rows[0]})
 
 
