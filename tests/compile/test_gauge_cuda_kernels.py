@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from hardscape.engine.cuda import jit
 from hardscape.gauge.chain.cuda import chain_kernel
 from hardscape.gauge.domains.grid import Grid
 from hardscape.gauge.fixed.cuda import fixed_kernel
@@ -15,6 +14,7 @@ from hardscape.gauge.rounds.cuda import round_kernel
 from hardscape.gauge.sides.cuda import sides_kernel
 from hardscape.gauge.sides.pages import homes_kernel
 from hardscape.gauge.stored.instance import Instance
+from helpers.compiling import compiles
 
 INSTANCES = [
     Instance((32, 32, 32, 32), 3, single=True),
@@ -67,7 +67,7 @@ def test_kernels_compile(instance: Instance) -> None:
         rules = Rules(1e-12, 1e-28, 1e-27, 6, 10, instance.directions == 3, instance.single, True)
         kernels.append(round_kernel(instance, rules))
     for kernel in kernels:
-        assert jit.compile(kernel, "sm_90").startswith(b"\x7fELF")
+        assert compiles(kernel)
 
 
 #: Shape and cut in t and rows, and what the kernels are for.
@@ -108,7 +108,7 @@ def test_kernels_of_windows_in_rows_compile(
                 told = ("step", "sites", "sums")
                 kernels += [chain_kernel(name, instance, shape[-1], heat=True) for name in told]
         for kernel in kernels:
-            assert jit.compile(kernel, "sm_90").startswith(b"\x7fELF")
+            assert compiles(kernel)
 
 
 @pytest.mark.parametrize("single", [True, False])
@@ -119,7 +119,7 @@ def test_kernels_that_keep_links_compile(single: bool) -> None:
     assert schedule.kept
     for method in (1, 3):
         kernel = instance.sweep_kernel(method, schedule)
-        assert jit.compile(kernel, "sm_90").startswith(b"\x7fELF")
+        assert compiles(kernel)
 
 
 def test_kernels_of_ranks_compile() -> None:
@@ -129,17 +129,17 @@ def test_kernels_of_ranks_compile() -> None:
         box = *instance.box[:3], 4
         schedule = Schedule.of(box, instance.matrix_bytes, single, 4, 1, 132, 2**25)
         kernel = instance.color_kernel(1, schedule)
-        assert jit.compile(kernel, "sm_90").startswith(b"\x7fELF")
+        assert compiles(kernel)
     for name in ("step", "traces"):
         kernel = chain_kernel(name, instance, 12)
-        assert jit.compile(kernel, "sm_90").startswith(b"\x7fELF")
+        assert compiles(kernel)
 
 
 @pytest.mark.parametrize("instance", [x for x in INSTANCES if not x.single], ids=str)
 def test_kernels_of_chains_compile(instance: Instance) -> None:
     for name, heat in (("step", True), ("step", False), ("traces", False)):
         kernel = chain_kernel(name, instance, instance.shape[-1], True, 2, 1.5, heat)
-        assert jit.compile(kernel, "sm_90").startswith(b"\x7fELF")
+        assert compiles(kernel)
 
 
 @pytest.mark.parametrize("name", ["operator", "products", "combine"])
@@ -147,10 +147,10 @@ def test_kernels_of_chains_compile(instance: Instance) -> None:
 def test_kernels_of_ghosts_compile(name: str, nc: int) -> None:
     for arch in ("sm_80", "sm_90", "sm_100") if nc == 3 else ("sm_90",):
         kernel = ghost_kernel(name, (4, 6, 5, 8), nc)
-        assert jit.compile(kernel, arch).startswith(b"\x7fELF")
+        assert compiles(kernel, arch)
     for shape in ((4, 6), (4, 6, 5), (2, 3, 4, 5, 6)) if nc == 2 else ():
         kernel = ghost_kernel(name, shape, nc, 1.5)
-        assert jit.compile(kernel, "sm_90").startswith(b"\x7fELF")
+        assert compiles(kernel)
 
 
 @pytest.mark.parametrize(("dimensions", "nc"), [(2, 2), (4, 3), (5, 4)])
@@ -161,4 +161,4 @@ def test_kernels_of_fixed_links_compile(dimensions: int, nc: int) -> None:
     ]
     kernels += [fixed_kernel("conditions", dimensions, nc, False, abelian=nc == 3)]
     for kernel in kernels:
-        assert jit.compile(kernel, "sm_90").startswith(b"\x7fELF")
+        assert compiles(kernel)
