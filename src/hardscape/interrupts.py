@@ -27,6 +27,7 @@ class _Heard(threading.local):
     number = 0
     at = 0.0  #: when that was heard
     ended = False  #: whether one of these runs is over
+    told = False  #: whether the answer is, for which signals come too late
 
 
 _here = _Heard()
@@ -44,8 +45,8 @@ def one_call() -> Iterator[None]:
 
 def _ends() -> None:
     _here.calls -= 1
-    if not _here.calls and (_here.number or _here.ended):
-        _here.number, _here.ended = 0, False
+    if not _here.calls and (_here.number or _here.ended or _here.told):
+        _here.number, _here.ended, _here.told = 0, False, False
 
 
 def hear(number: int) -> None:
@@ -64,11 +65,18 @@ def run_is_over() -> None:
     _here.ended = _here.calls > 0
 
 
+def answer_is_told() -> None:
+    """Say so: until the call is over no signal unwinds the stack any more."""
+    _here.told = _here.calls > 0
+
+
 def waits(number: int) -> bool:
     """Whether a signal outside a run should not unwind the stack, as an answer may be about to be told.
 
-    Runs that follow stop at once. A second signal does not wait.
+    Runs that follow stop at once. A second signal does not wait, unless the answer is told.
     """
+    if _here.told:
+        return True
     if _here.number == number:
         return time.monotonic() < _here.at + ONE_SIGNAL
     if _here.number or not _here.ended:

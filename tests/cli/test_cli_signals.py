@@ -144,6 +144,57 @@ def test_a_signal_before_the_command_line_is_there(
     assert answered("spectrum", file) == (128 + number, "", told)
 
 
+#: The command as it is installed, which gets signals as it prints its status, and as the interpreter ends.
+_AT_STATUS = """
+import atexit, os, signal, sys
+from importlib.metadata import entry_points
+
+atexit.register(os.kill, os.getpid(), signal.SIGTERM)
+
+class Output:
+    def __init__(self, stream):
+        self.flush, self._write = stream.flush, stream.write
+
+    def write(self, text):
+        if text.startswith("s "):
+            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGTERM):
+                os.kill(os.getpid(), number)
+        return self._write(text)
+
+(command,) = entry_points(group="console_scripts", name="hardscape")
+sys.stdout, sys.argv = Output(sys.stdout), ["hardscape", *sys.argv[1:]]
+sys.exit(command.load()())
+"""
+
+
+#: Eight pigeons in seven holes.
+PIGEONS = "".join(
+    [f"h {' '.join(str(7 * i + j) for j in range(1, 8))} 0\n" for i in range(8)]
+    + [f"h {-7 * i - j} {-7 * k - j} 0\n" for j in range(1, 8) for i in range(8) for k in range(i)]
+)
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "code", "status"),
+    [
+        ("h 1 2 0\n3 -1 0\n", [], 30, "OPTIMUM FOUND"),
+        ("h 1 2 0\n3 -1 0\n3 -2 0\n", ["--method", "cellular"], 10, "SATISFIABLE"),
+        ("h 1 0\nh -1 0\n", [], 20, "UNSATISFIABLE"),
+        (PIGEONS, ["--method", "cellular", "--max-flips", "99"], 0, "UNKNOWN"),
+        ("h 1 2 0\n3 -1 0\n", ["--num-assignments", "2"], 30, "OPTIMUM FOUND"),
+    ],
+)
+def test_a_status_that_is_printed_stands(
+    content: str, options: list[str], code: int, status: str, tmp_path: Path
+) -> None:
+    (tmp_path / "formula.wcnf").write_text(content)
+    called = [sys.executable, "-c", _AT_STATUS, "maxsat", str(tmp_path / "formula.wcnf"), *options]
+    ended = subprocess.run(called, capture_output=True, text=True, timeout=60)
+    assert [x for x in ended.stdout.splitlines() if x[0] == "s"] == [f"s {status}"]
+    assert ended.returncode == code, ended.stderr
+    assert ended.stderr == ""
+
+
 def test_a_signal_before_anything_was_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

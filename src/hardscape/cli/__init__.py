@@ -102,7 +102,7 @@ def main(tokens: Sequence[str] | None = None) -> int:
         note("error: standard output is closed; nothing could be printed")
         return 1
     try:
-        with _signals_interrupt(), one_call():
+        with one_call(), _signals_interrupt(last=tokens is None and words[:1] == ["maxsat"]):
             _log_as_asked()
             code = _run(words)
             sys.stdout.flush()
@@ -308,8 +308,11 @@ def _drop_output() -> None:
 
 
 @contextmanager
-def _signals_interrupt() -> Iterator[None]:
-    """Let signals that stop unwind the stack as Ctrl-C does, also where no run looks after them."""
+def _signals_interrupt(*, last: bool) -> Iterator[None]:
+    """Let signals that stop unwind the stack as Ctrl-C does, also where no run looks after them.
+
+    The `last` thing that a process does is not to be killed after it: it ends with the code that it told.
+    """
     ours = threading.current_thread() is threading.main_thread()
     before = {x: signal.getsignal(x) for x in STOPS if ours}
     usual = (signal.SIG_DFL, signal.default_int_handler)
@@ -322,7 +325,7 @@ def _signals_interrupt() -> Iterator[None]:
         yield
     finally:
         for number, handler in left.items():
-            signal.signal(number, handler)
+            signal.signal(number, signal.SIG_IGN if last else handler)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from hardscape import memory
 from hardscape.cli.terminal import cut_short, note, print_json
 from hardscape.errors import Interrupted
-from hardscape.interrupts import signals_wait
+from hardscape.interrupts import answer_is_told, signals_wait
 from hardscape.maxsat.formats import FORMATS, FormatWarning
 
 if TYPE_CHECKING:  # a first cost is printed before they are imported
@@ -179,6 +179,7 @@ early = Early()
 
 def report_early(stop: KeyboardInterrupt, as_json: bool, costs: Costs | None = None) -> int:
     """Report what is known where the search had not begun; the exit code."""
+    answer_is_told()
     stopped = signal.Signals(stop.signum if isinstance(stop, Interrupted) else signal.SIGINT).name
     costs = costs or early.costs
     if costs is not None:

@@ -22,7 +22,7 @@ from hardscape.cli.options import (
 )
 from hardscape.cli.terminal import cut_short, print_json
 from hardscape.errors import InputError, Interrupted
-from hardscape.interrupts import signals_wait
+from hardscape.interrupts import answer_is_told, signals_wait
 from hardscape.maxsat.formats import FORMATS
 from hardscape.maxsat.methods import MethodName
 
@@ -203,6 +203,7 @@ def _list(
     if found.complete_below is None and not found.costs:
         status = "UNSATISFIABLE"
     if output.json:
+        answer_is_told()
         print_json(
             {"command": "maxsat", "offset": formula.offset, "status": status} | found.to_dict()
         )
@@ -217,6 +218,7 @@ def _list(
         say("c there are no others")
     else:
         say(f"c all that cost less than {found.complete_below + formula.offset} are listed")
+    answer_is_told()
     say(f"s {status}")
     return EXIT_CODES[status]
 
@@ -239,6 +241,7 @@ def _report(formula: Formula, result: MaxsatResult, output: PlotOptions) -> None
     from hardscape.maxsat.methods.installed import can_prove
     from hardscape.maxsat.result import digits  # they are there by now
 
+    answer_is_told()  # a status is printed once
     if output.json:
         sizes = {
             "command": "maxsat",
