@@ -11,7 +11,11 @@ from hardscape.engine.cuda import jit
 _QUICK = "--Ofast-compile=max"
 
 
-def compiles(kernel: Kernel, arch: str = "sm_90") -> bool:
-    """Whether a cubin is made of a kernel; what is wrong with it is raised."""
-    quick = replace(kernel, options=(*kernel.options, _QUICK))
-    return jit.compile(quick, arch).startswith(b"\x7fELF")
+def compiles(kernel: Kernel, arch: str = "sm_90", *, quick: bool = True) -> bool:
+    """Whether a cubin is made of a kernel; what is wrong with it is raised.
+
+    Thousands of statements without a branch are not to be told `quick`: that takes them minutes.
+    """
+    if quick:
+        kernel = replace(kernel, options=(*kernel.options, _QUICK))
+    return jit.compile(kernel, arch).startswith(b"\x7fELF")
