@@ -251,13 +251,12 @@ def test_heavy_wishes_are_asked_for_first():
     assert opened(f)._dropped == {20 * 2 * k + 21 for k in range(30)}
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(20, 40))
 def test_it_opens_no_worse_than_it_began(seed):
     f = partial_formula(60, 90, 50, seed)
     search = swaps(f)
     search._move(FREE)
-    if search.given_up:
-        pytest.skip("no solution")
+    assert not search.given_up
     first = search.cost()
     after = opened(f)
     assert after.cost() <= first
