@@ -283,6 +283,22 @@ def test_a_first_assignment_after_many_tries_or_none(seed, begins, said, monkeyp
         assert not said
 
 
+def test_no_solver_waits_for_another_that_finds_no_first_assignment():
+    tries = itertools.islice(prover._tries("wishful", "plain", "last"), prover._TRIES + 8)
+    who = [oracle for oracle, _ in tries]
+    assert set(who[: prover._TRIES]) == {"wishful"}
+    assert all(who[prover._TRIES :].count(each) >= 2 for each in ("wishful", "plain", "last"))
+
+
+def test_a_solver_that_is_not_needed_is_told_nothing():
+    board = boards.Board()
+    oracle = prover.Oracle([[1], [-1, 2]], board)
+    oracle.restart([[1, 2]])
+    oracle.delete()
+    assert "_solver" not in vars(oracle)
+    assert prover.Oracle([[1], [-1, 2]], board).ask([-2]) is False
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_what_two_solvers_agree_on(seed, said):
     formula, board = random_formula(seed), boards.Board(check=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 from pysat.solvers import Solver
@@ -28,7 +29,13 @@ class Oracle:
     """
 
     def __init__(
-        self, clauses: list[list[int]], board: Board, solver: str = "g4", *, many: bool = False
+        self,
+        clauses: list[list[int]],
+        board: Board,
+        solver: str = "g4",
+        *,
+        many: bool = False,
+        most: int = CONFLICTS,
     ) -> None:
         if board.patience < math.inf and solver == "g4":
             solver = "m22"  # Glucose looks at what it may spend only where it restarts, which can be late
@@ -36,20 +43,23 @@ class Oracle:
         self._mode: dict[str, Any] = {"name": solver} | (
             {"incr": True} if many and solver == "g4" else {}
         )
-        self._solver = self._told(clauses, board)
+        self._given = list(clauses)  # as they are now
         self._second = Solver(name="cd15", bootstrap_with=clauses) if board.check else None
         self.until = 0.0
         waits = board.patience < math.inf
-        self._conflicts, self._least = (_FIRST, _LEAST) if waits else (CONFLICTS, FEW_CONFLICTS)
+        self._most = most  # conflicts between two looks
+        self._conflicts, self._least = (_FIRST, _LEAST) if waits else (most, FEW_CONFLICTS)
         self._patience = 1  # in times of so many propagations
         self.guided = False  # towards the best assignment, near which better ones are likely
         self.begin(board, ())
 
-    def _told(self, clauses: list[list[int]], board: Board) -> Any:
+    @cached_property
+    def _solver(self) -> Any:
+        """Is told the clauses when it is first needed: another one may answer before."""
         solver = Solver(**self._mode)
-        for first in range(0, len(clauses), BETWEEN_LOOKS):
-            board.look()
-            solver.append_formula(clauses[first : first + BETWEEN_LOOKS])
+        for first in range(0, len(self._given), BETWEEN_LOOKS):
+            self.board.look()
+            solver.append_formula(self._given[first : first + BETWEEN_LOOKS])
         return solver
 
     def begin(
@@ -75,8 +85,8 @@ class Oracle:
 
     def restart(self, clauses: list[list[int]]) -> None:
         """Work on other clauses, whose solutions under any wishes are the same."""
-        self._solver.delete()
-        self._solver = self._told(clauses, self.board)
+        self._forget()
+        self._given = list(clauses)
         self._like = ()
 
     def add(self, clause: list[int]) -> None:
@@ -135,7 +145,7 @@ class Oracle:
     def _pace(self, seconds: float) -> None:
         """Look at the clock so often that nobody waits long, by how long the last conflicts took."""
         factor = 0.5 if seconds > self.board.patience else 2.0
-        self._conflicts = int(min(CONFLICTS, max(self._least, factor * self._conflicts)))
+        self._conflicts = int(min(self._most, max(self._least, factor * self._conflicts)))
 
     def confirm(self, literals: Sequence[int]) -> None:
         """Have a second solver refute them too, if that is wanted."""
@@ -155,8 +165,14 @@ class Oracle:
         """Whether a wish can hold as far as unit propagation tells, and what it implies."""
         return self._solver.propagate([*self.premise, wish])  # type: ignore[no-any-return]
 
+    def _forget(self) -> None:
+        """Give the solver's memory back, if there is one."""
+        solver = self.__dict__.pop("_solver", None)
+        if solver is not None:
+            solver.delete()
+
     def delete(self) -> None:
         """Give the memory back."""
-        self._solver.delete()
+        self._forget()
         if self._second is not None:
             self._second.delete()

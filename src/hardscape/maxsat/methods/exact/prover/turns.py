@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -13,7 +14,7 @@ from .branching import Branching
 from .cores import Cores
 from .costs import Costs
 from .linear import Linear
-from .oracle import CONFLICTS, FEW_CONFLICTS, Oracle
+from .oracle import FEW_CONFLICTS, Oracle
 from .trim import trim
 
 #: Processor time of the first turn, of the last, and their ratio, in seconds.
@@ -32,39 +33,34 @@ _PACE = 0.5
 #: share is halved where it finds nothing while the cores raise the bound, or little is left to find, and else
 #: doubled; that is little which is no more than such a share of the cost.
 _RELAXED, _LEAST, _NEAR = 0.2, 0.0625, 0.1
-#: Tries of few conflicts for a first assignment, and of many; then the quick solver's share of the other's.
-_TRIES, _LONG_TRIES, _QUICK = 10, 6, 0.5
+#: Tries of few conflicts for a first assignment, and conflicts of each longer one.
+_TRIES, _LONG = 10, 8000
 
 
 def begin(costs: Costs) -> None:
-    """Have an assignment, by one solver's short tries, then by it and another one, which proves if none is."""
-    costs.board.look()
-    if costs.board.cost is not None:
+    """Have an assignment, or the proof that there is none, by whichever of three solvers has it first."""
+    board = costs.board
+    board.look()
+    if board.cost is not None:
         return
-    quick = Oracle(costs.clauses, costs.board, solver="m22")
-    for oracle, conflicts in _tries(quick, costs.oracle, list(costs.weight)):
+    wishful, plain = (Oracle(costs.clauses, board, "m22", most=_LONG) for _ in range(2))
+    wishful.prefer(list(costs.weight))
+    for oracle, conflicts in _tries(wishful, plain, costs.oracle):
         answer = oracle.ask([], conflicts)
         if answer is False:
             raise Settled
         if answer:
             costs.offer(oracle.model())
-        if costs.board.cost is not None:
+        if board.cost is not None:
             break
-    quick.delete()
+    wishful.delete()
+    plain.delete()
 
 
-def _tries(quick: Oracle, other: Oracle, wishes: list[int]) -> Iterator[tuple[Oracle, int]]:
-    """Who tries next, wishes first, and with how many conflicts."""
-    quick.prefer(wishes)
-    yield from [(quick, FEW_CONFLICTS)] * _TRIES
-    other.prefer(wishes)
-    yield from [(other, CONFLICTS)] * _LONG_TRIES
-    had = {quick: 0.0, other: 0.0}
-    while True:
-        oracle = quick if had[quick] <= _QUICK * had[other] else other
-        began = time.thread_time()
-        yield oracle, CONFLICTS
-        had[oracle] += time.thread_time() - began
+def _tries(wishful: Oracle, plain: Oracle, last: Oracle) -> Iterator[tuple[Oracle, int]]:
+    """Who tries next, and with how many conflicts; what takes one of them seconds, another one has at once."""
+    yield from [(wishful, FEW_CONFLICTS)] * _TRIES
+    yield from ((oracle, _LONG) for oracle in itertools.cycle([plain, last, wishful, last]))
 
 
 def prove(formula: dict[str, Any], board: Board, number: int = 0) -> None:
