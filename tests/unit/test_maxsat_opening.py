@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hardscape.benchmarks.maxsat.formulas import diagnosis
+from hardscape.benchmarks.maxsat.formulas import diagnosis, planted
 from hardscape.maxsat import Formula, solve
 from hardscape.maxsat.methods.walkers import schedule
 from hardscape.maxsat.methods.walkers.local import Walker
@@ -105,3 +105,15 @@ def test_where_many_wishes_are_lost_others_go_on(searches):
     assert searches[0] == "Hitting"
     assert {"Weighing", "Growing"} <= set(searches)
     assert "Hitting" not in searches[-5:]
+
+
+@pytest.mark.parametrize("satisfies", [False, True])
+def test_wishes_are_exchanged_where_clause_weighting_never_satisfied_the_hard_clauses(
+    satisfies, searches, monkeypatch
+):
+    monkeypatch.setattr(schedule.Schedule, "_satisfies", lambda self, search: satisfies)
+    n, soft, weights, hard = planted(120, 420, 60, 1)
+    formula = Formula.from_clauses(soft, weights, hard=hard, num_variables=n)
+    result = searched(formula, 400_000)
+    assert formula.evaluate(result.assignment)[:2] == (0, result.cost)
+    assert ("Swapping" in searches) is not satisfies

@@ -274,10 +274,8 @@ class Schedule:
                 if isinstance(search, Hitting):
                     self._tell_best(search, searches)
                 if isinstance(search, Weighing) or not search.given_up:
-                    most = self._most_late(search)
-                    late[search] = self._behind(search) * min(most, late.get(search, 0) + 1)
                     whole = turn if weighs and search is weighing else self._whole(search, turn)
-                    yield search, whole >> late[search]
+                    yield search, self._less(search, whole, late)
             turn *= 2
 
     def _tell_best(
@@ -322,7 +320,7 @@ class Schedule:
 
     def _most_late(self, search: Search) -> int:
         """How often the turn of a search that is behind is halved."""
-        able = isinstance(search, Hitting) and self._own.get(search, (NEVER, 0))[0] == 0
+        able = isinstance(search, Hitting) and self._satisfies(search)
         return _LATE if able and self._walker.flips < _EARLY else _MOST_LATE
 
     def _behind(self, search: Search) -> bool:
@@ -336,13 +334,28 @@ class Schedule:
         close = max(_CLOSE, int(_CLOSE_SHARE * self._walker.work.formula.num_clauses))
         return not (isinstance(search, Swapping) or own[0] <= close)
 
+    def _satisfies(self, search: Search) -> bool:
+        """Whether a search has found assignments by itself under which the hard clauses hold."""
+        return self._own.get(search, (NEVER, 0))[0] == 0
+
+    def _less(self, search: Search, turn: int, late: dict[Search, int]) -> int:
+        """A turn of a search, halved once more where it is behind again."""
+        most = self._most_late(search)
+        late[search] = self._behind(search) * min(most, late.get(search, 0) + 1)
+        return turn >> late[search]
+
     def _growing_turns(self, weighing: Weighing, turn: int) -> Iterator[tuple[Search, int]]:
         """What grows begins again where clause weighting has found something better.
 
-        Where little is violated a solver is asked for all clauses, too.
+        Where little is violated a solver is asked for all clauses, too. Where clause weighting itself has never
+        satisfied the hard ones, wishes that are literals are exchanged when no more can join, and who stays
+        behind has ever less of the turns.
         """
         work = self._walker.work
         together: Together | None = None
+        swaps = wishes_are_literals(work.formula) and swapping_is_possible(work.formula)
+        searches: list[Weighing | Swapping] = [weighing]
+        late: dict[Search, int] = {}
         if len(work.formula.literals) <= _MOST_SWAPPED:
             yield weighing, _BEFORE_GROWN
         while True:
@@ -353,16 +366,29 @@ class Schedule:
                 yield growing, turn
                 turn *= 2
                 yield from _asked(together, turn // 2)
-                yield weighing, turn
+                yield (
+                    weighing,
+                    turn if self._satisfies(weighing) else self._less(weighing, turn, late),
+                )
                 if weighing.cost() < growing.cost():
                     break
             if growing.cost() < weighing.cost():
                 weighing.adopt(growing.best(), self._walker.stop)
             known = weighing.cost()
             while not weighing.cost() < known:
+                if swaps and not (known[0] or self._satisfies(weighing)):
+                    how = work.seed, self._stream, work.target
+                    searches.append(
+                        Swapping(work.formula, *how, weighing.best(), self._walker.stop)
+                    )
+                    self._own[searches[-1]] = searches[-1].cost()
+                    swaps = False
                 turn *= 2
                 yield from _asked(together, turn // 2)
-                yield weighing, turn
+                for search in searches[::-1]:
+                    if isinstance(search, Weighing) or not search.given_up:
+                        less = len(searches) > 1
+                        yield search, self._less(search, turn, late) if less else turn
 
     def _covering_turns(self, weighing: Weighing, turn: int) -> Iterator[tuple[Search, int]]:
         """First as many flips; then the better one has more than the other."""
