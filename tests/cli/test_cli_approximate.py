@@ -37,6 +37,17 @@ def test_for_people(file: str, capsys: Captured) -> None:
     assert "gurvits, 100 samples" in capsys.readouterr().out
 
 
+def test_plot(file: str, tmp_path: Path, capsys: Captured) -> None:
+    pytest.importorskip("matplotlib")
+    picture = tmp_path / "estimate.png"
+    assert main(["approximate", file, "--num-samples", "100", "--plot", str(picture)]) == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert "huber-law" in capsys.readouterr().out
+    assert main(["approximate", file, "--plot", str(picture)]) == 2  # it is there
+    assert main(["approximate", file, "--plot", str(tmp_path / "estimate.txt")]) == 2
+    assert capsys.readouterr().out == ""
+
+
 def test_refusals(file: str, tmp_path: Path, capsys: Captured) -> None:
     np.save(tmp_path / "signed.npy", -np.eye(2))
     np.save(tmp_path / "wide.npy", np.ones((2, 3)))

@@ -46,6 +46,7 @@ def lines(folder: Path) -> dict[str, list[str]]:
         "gauge fix --plot": ["gauge", "fix", links, "--plot"],
         "gauge generate": ["gauge", "generate", *chain, "-o"],
         "spectrum": ["spectrum", sk24, "--plot"],
+        "approximate": ["approximate", ROOT / "examples/dodecahedron.mtx", "--plot"],
         "maxsat": ["maxsat", ROOT / "examples/cover.wcnf", "--plot"],
         "xorsat generate": ["xorsat", "generate", "--num-variables", "24", "-o"],
         "xorsat tts": ["xorsat", "tts", system, *few, "--plot"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -23,7 +24,8 @@ def raw(outcome: Outcome[Any]) -> dict[str, bytes]:
 def test_the_answer_is_the_same_bit_for_bit(executor, work):
     outcome = solved(work, executor=executor)
     assert outcome.complete
-    assert raw(outcome) == raw(solved(work))
+    fair = replace(work, unfair=False) if isinstance(work, HarmonicSum) else work
+    assert raw(outcome) == raw(solved(fair))
 
 
 def test_the_first_shard_that_settles_it_decides(executor):
@@ -51,8 +53,8 @@ def test_an_exception_comes_out_and_the_executor_goes_on(executor):
 
 
 def test_a_ledger_goes_from_processes_to_threads(executor, tmp_path):
-    work = HarmonicSum(units=400, count=40, pause=0.004)
-    first = solved(work, executor=executor, checkpoint=tmp_path / "job", time_limit=0.4)
+    work = HarmonicSum(units=400, count=40, pause=0.002)
+    first = solved(work, executor=executor, checkpoint=tmp_path / "job", time_limit=0.2)
     rest = solved(work, checkpoint=tmp_path / "job")
     assert rest.complete
     assert rest.resumed_shards == first.shards_done

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import hardscape
-from hardscape import gauge, maxsat, xorsat
+from hardscape import gauge, maxsat, permanents, xorsat
 from hardscape.figures import finish, new_figure
 from hardscape.ising import density_of_states
 from hardscape.xorsat.studies import plots
@@ -36,6 +36,14 @@ def drawn() -> Iterator[tuple[str, Any]]:
     cut = gauge.fix(field, copies=2, max_sweeps=4, strict=False, seed=1)
     yield "copies that did not converge", cut.plot()
     yield "propagator", gauge.gluon_propagator([one.fixed()]).plot()
+    for kind, matrix in (
+        ("dense", np.ones((100, 100))),
+        ("signed", np.ones((20, 20)) - 2 * np.eye(20)),
+        ("zero", np.eye(4, k=1)),
+    ):
+        found = permanents.approximate(matrix, num_samples=500, seed=1)
+        yield f"approximation, {kind}", found.plot(between=permanents.bounds(matrix))
+        yield f"approximation alone, {kind}", found.plot()
     systems = [xorsat.random_regular(24, seed=seed) for seed in range(2)]
     times = [xorsat.time_to_solution(x, 10, device="cpu", seed=1) for x in systems]
     yield "survival", plots.draw_survival(times, labels=["a rather long name.cnf", "b.cnf"])

@@ -61,6 +61,13 @@ def fixed(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def whole(fixed: Path) -> tuple[Any, Any, Any]:
+    """The whole matrix of the field that is fixed, and its inverse beside constant fields."""
+    colours, matrix = whole_matrix(GaugeField.from_file(fixed))
+    return colours, matrix, np.linalg.pinv(matrix, rcond=1e-8, hermitian=True)
+
+
 @pytest.mark.parametrize("nc", [2, 3, 4, 8])
 @pytest.mark.parametrize("count", [1, 7, 8, 11])
 def test_the_operator(nc: int, count: int) -> None:
@@ -92,11 +99,12 @@ def test_it_is_the_second_variation() -> None:
     assert -np.vdot(omega, operator(links, omega)).real == pytest.approx(curvature, rel=1e-5)
 
 
-def test_the_propagator_is_the_inverse_of_the_whole_matrix(fixed: Path) -> None:
+def test_the_propagator_is_the_inverse_of_the_whole_matrix(
+    fixed: Path, whole: tuple[Any, Any, Any]
+) -> None:
     field = GaugeField.from_file(fixed)
-    colours, matrix = whole_matrix(field)
+    colours, matrix, inverse = whole
     size, volume = len(matrix), field.volume
-    inverse = np.linalg.pinv(matrix, rcond=1e-8)
     momenta = [(1, 0, 0, 0), (0, 1, 0, 1), (1, 2, 1, 2), (0, -1, 0, 0)]
     found = gauge.ghost_propagator(fixed, momenta, residual=1e-10, device="cpu")
     for k, value in zip(momenta, found.value, strict=True):
@@ -127,14 +135,13 @@ def test_sources_on_all_points_are_plane_waves(fixed: Path) -> None:
     assert (waves.num_points, every.num_points, every.seed) == (0, 64, 2)
 
 
-def test_a_point_is_a_column_of_the_inverse(fixed: Path) -> None:
+def test_a_point_is_a_column_of_the_inverse(fixed: Path, whole: tuple[Any, Any, Any]) -> None:
     field = GaugeField.from_file(fixed)
-    colours, matrix = whole_matrix(field)
+    colours, _, inverse = whole
     k, count = (1, 0, 1, 1), len(colours)
     found = gauge.ghost_propagator(
         fixed, [k], sources="point", residual=1e-12, seed=3, device="cpu"
     )
-    inverse = np.linalg.pinv(matrix, rcond=1e-8, hermitian=True)
     inverse = inverse.reshape(field.volume, count, field.volume, count)
     sites = np.indices(field.shape[::-1]).reshape(4, -1)
     waves = np.exp(-2j * np.pi * np.array(k)[::-1] / np.array(field.shape)[::-1] @ sites)
@@ -160,9 +167,11 @@ def test_a_point_is_a_column_of_the_inverse(fixed: Path) -> None:
             gauge.ghost_propagator(fixed, [k], **wrong)
 
 
-def test_the_lowest_eigenvalues_are_those_of_the_whole_matrix(fixed: Path) -> None:
+def test_the_lowest_eigenvalues_are_those_of_the_whole_matrix(
+    fixed: Path, whole: tuple[Any, Any, Any]
+) -> None:
     field = GaugeField.from_file(fixed)
-    every = np.linalg.eigvalsh(whole_matrix(field)[1])
+    every = np.linalg.eigvalsh(whole[1])
     constant = field.nc**2 - 1
     np.testing.assert_allclose(every[:constant], 0, atol=1e-9)
     found = gauge.faddeev_popov_eigenvalues(fixed, 5, residual=1e-7, device="cpu")

@@ -55,8 +55,10 @@ def test_order_is_that_of_the_exact_energies_where_float64_cannot_tell_them_apar
     model = Ising(h, J)
     result = hardscape.spectrum(model, 400, device="cpu")
     states = all_states(n)
-    exact = states.astype(object) @ [Fraction(float(x)) for x in h]
-    exact += Fraction(3e12) * states[:, 0].astype(object) * states[:, 1]
+    exact_h, exact_j = [Fraction(float(x)) for x in h], Fraction(3e12)
+    unit = max(x.denominator for x in exact_h)  # all are powers of 2
+    exact = states.astype(object) @ [int(x * unit) for x in exact_h]
+    exact += int(exact_j * unit) * states[:, 0].astype(object) * states[:, 1]
     order = sorted(range(2**n), key=lambda c: (exact[c], c))[:400]
     np.testing.assert_array_equal(result.states, states[order])
     assert len(result.levels) > len(set(result.energies.tolist()))

@@ -2,6 +2,7 @@
 
 import importlib.util
 import itertools
+import threading
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from hardscape.maxsat import Formula, solve
 from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods import installed
 from hardscape.maxsat.methods.walkers.local import LocalSearch
+from hardscape.maxsat.methods.weighting import asking
 from hardscape.maxsat.methods.weighting import swaps as module
 from hardscape.maxsat.methods.weighting.searches import NEVER
 from hardscape.maxsat.methods.weighting.swaps import Swapping, levels_of, swapping_is_possible
@@ -116,6 +118,34 @@ def test_chains_of_implications():
     assert search.cost() == (0, best)
     result = solve(formula, method="weighting", seed=1, max_flips=300_000, threads=1)
     assert result.cost == best
+
+
+class Endless:
+    """A solver that answers no question before it is interrupted."""
+
+    def __init__(self, solver):
+        self._solver, self._heard = solver, threading.Event()
+        self.interrupt, self.given_up = self._heard.set, 0
+
+    def __getattr__(self, name):
+        return getattr(self._solver, name)
+
+    def solve_limited(self, assumptions, expect_interrupt):
+        assert expect_interrupt
+        self.given_up += self._heard.wait(60)
+
+    def clear_interrupt(self):
+        self._heard.clear()
+
+
+def test_a_long_question_is_interrupted_when_the_time_is_up(monkeypatch):
+    search, stop = swaps(partial_formula(100, 150, 200, 3)), np.zeros(1, dtype=np.uint8)
+    monkeypatch.setattr(asking, "_ASSIGNED", 4)  # few variables are many
+    search._solver = solver = Endless(search._solver)
+    threading.Timer(0.05, stop.fill, (1,)).start()
+    search.run(10_000, stop)
+    assert solver.given_up == 1
+    assert not solver._heard.is_set()
 
 
 def test_it_goes_on_from_a_better_assignment():

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import cmath
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Group
 
 from hardscape.cli.options import (
-    EstimateOptions,
+    EstimatePlotOptions,
     SeededShardRunOptions,
     file_help,
     format_help,
@@ -50,7 +51,7 @@ class EstimatorOptions:
 
 
 _DEFAULT_ESTIMATOR, _DEFAULT_RUN = EstimatorOptions(), SeededShardRunOptions()
-_DEFAULT_OUTPUT = EstimateOptions()
+_DEFAULT_OUTPUT = EstimatePlotOptions()
 
 
 def approximate(
@@ -59,9 +60,10 @@ def approximate(
     *,
     given: EstimatorOptions = _DEFAULT_ESTIMATOR,
     run: SeededShardRunOptions = _DEFAULT_RUN,
-    output: EstimateOptions = _DEFAULT_OUTPUT,
+    output: EstimatePlotOptions = _DEFAULT_OUTPUT,
 ) -> None:
     """Estimate the permanent of a matrix that is too large to be found, and bound it."""
+    output.check([file])
     matrix = formats.read_matrix(file, format=given.format)
     keywords: dict[str, Any] = {
         "method": given.method,
@@ -81,13 +83,14 @@ def approximate(
     _report(found, between, output)
 
 
-def _report(found: Approximation, between: Bounds, output: EstimateOptions) -> None:
+def _report(found: Approximation, between: Bounds, output: EstimatePlotOptions) -> None:
     show(
         output.json,
         "approximate",
         lambda: {**found.to_dict(), **between.to_dict()},
         _facts(found, between),
     )
+    output.draw(partial(found.plot, between=between))
 
 
 def _facts(found: Approximation, between: Bounds) -> Iterator[tuple[str, str]]:

@@ -14,7 +14,7 @@ from hardscape.engine.progress import duration
 from hardscape.errors import BudgetError, DeviceError, InputError, Interrupted
 from hardscape.interrupts import interruptible
 from hardscape.permanents.approximation.balance import Balanced, balanced
-from hardscape.permanents.approximation.bounds import exponential
+from hardscape.permanents.approximation.bounds import Bounds, exponential
 from hardscape.permanents.approximation.works import (
     AcceptedSamples,
     Estimate,
@@ -91,6 +91,25 @@ class Approximation(Plain):
             elif isinstance(x, complex):
                 plain[name] = {"re": finite_or_none(x.real), "im": finite_or_none(x.imag)}
         return plain
+
+    def plot(self, ax: Any = None, *, between: Bounds | None = None) -> Any:
+        """Draw the interval, and `between`, the bounds of the same matrix, beside it.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw.
+        between : Bounds, optional
+            What :func:`hardscape.permanents.bounds` says of the matrix.
+
+        Returns
+        -------
+        matplotlib axes
+            With the logarithm to base 10 of magnitudes.
+        """
+        from hardscape.permanents.approximation.plots import draw_approximation
+
+        return draw_approximation(self, between, ax)
 
 
 @interruptible

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,9 @@ _WORK = 8
 #: Conflicts, and literals assigned, after which the solver gives up a question: no more than takes some
 #: hundredths of a second, for only then is the clock looked at.
 _CONFLICTS, _ASSIGNED = 200, 200_000
+#: Every literal may be assigned so often: of many variables that takes longer, and is interrupted, with so many
+#: seconds between two looks at the clock.
+_OFTEN, _BETWEEN = 4, 0.005
 
 
 class Asking(Search):
@@ -46,13 +51,37 @@ class Asking(Search):
         """
         before = self._granted
         self._granted += flips
-        while self._worked() < self._granted and not self.given_up and not self._arrived():
-            if stop[0]:
-                break
-            self._move(stop)
+        with self._heeding(stop):
+            while self._worked() < self._granted and not self.given_up and not self._arrived():
+                if stop[0]:
+                    break
+                self._move(stop)
         if stop[0] or self._arrived():
             self._granted = max(before, self._worked())
         return self._granted - before
+
+    @contextmanager
+    def _heeding(self, stop: NDArray[np.uint8]) -> Iterator[None]:
+        """Interrupt long questions when the time is up."""
+        if _OFTEN * self._solver.nof_vars() <= _ASSIGNED:
+            yield
+            return
+        over = threading.Event()
+
+        def watch() -> None:
+            while not over.wait(_BETWEEN):
+                if stop[0]:
+                    self._solver.interrupt()
+                    return
+
+        watching = threading.Thread(target=watch, daemon=True)
+        watching.start()
+        try:
+            yield
+        finally:
+            over.set()
+            watching.join()
+            self._solver.clear_interrupt()
 
     def best(self) -> NDArray[np.uint8]:
         """The best assignment."""
@@ -78,8 +107,8 @@ class Asking(Search):
 
     def _ask(self, wishes: Iterable[int], conflicts: int = _CONFLICTS) -> bool | None:
         self._solver.conf_budget(conflicts)
-        self._solver.prop_budget(max(_ASSIGNED, 4 * self._solver.nof_vars()))
-        # Interrupts are not used, but are how python-sat is told to leave signals and other threads alone.
+        self._solver.prop_budget(max(_ASSIGNED, _OFTEN * self._solver.nof_vars()))
+        # That is how python-sat is told to leave signals and other threads alone, too.
         answer: bool | None = self._solver.solve_limited(list(wishes), expect_interrupt=True)
         return answer
 
