@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,8 +11,8 @@ import pytest
 from hardscape.cli import main
 from hardscape.permanents import sample
 from helpers.boson_oracle import interferometer
+from helpers.commands import Captured, answered
 
-Captured = pytest.CaptureFixture[str]
 U = interferometer(5, 1)
 
 
@@ -23,10 +22,7 @@ def file(tmp_path: Path) -> str:
     return str(tmp_path / "u.npy")
 
 
-def answer(capsys: Captured, *words: str) -> dict[str, Any]:
-    assert main(["bosons", *words, "--json"]) == 0
-    found: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return found
+answer = partial(answered, "bosons")
 
 
 def test_the_samples_of_the_function(file: str, capsys: Captured) -> None:

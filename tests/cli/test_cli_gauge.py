@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 import signal
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,8 +15,7 @@ from hardscape.cli import gauge as gauge_cli
 from hardscape.cli import main
 from hardscape.errors import Interrupted
 from hardscape.gauge import GaugeField, fix, formats, generate, gluon_propagator
-
-Captured = pytest.CaptureFixture[str]
+from helpers.commands import Captured, answered, refused
 
 
 @pytest.fixture
@@ -28,23 +27,8 @@ def links(tmp_path: Path) -> Path:
     return path
 
 
-def answer(capsys: Captured, *words: object, code: int = 0) -> dict[str, Any]:
-    """The JSON object of one run, which must be all of standard output."""
-    assert main(["gauge", *map(str, words), "--json"]) == code
-    told = capsys.readouterr().out
-    assert told.count("\n") == 1
-    found: dict[str, Any] = json.loads(told)
-    return found
-
-
-def refusal(capsys: Captured, *words: object) -> str:
-    """The line that refuses, on standard error alone."""
-    assert main(["gauge", *map(str, words)]) == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.count("\n") == 1
-    assert told.err.startswith("hardscape: error: ")
-    return told.err
+answer = partial(answered, "gauge")
+refusal = partial(refused, "gauge")
 
 
 def test_info(links: Path, capsys: Captured) -> None:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,30 +16,16 @@ import pytest
 
 import hardscape
 from hardscape.cli import main
+from helpers.commands import Captured, answered, refused
 from helpers.running import done
 
 KEYS = {"command", "shape", "value", "mantissa", "exponent", "error_bound", "rigorous",
         "likely_error", "condition", "method", "precision", "terms", "reductions", "seconds",
         "device", "stopped", "retries"}  # fmt: skip
 
-Captured = pytest.CaptureFixture[str]
 
-
-def answer(capsys: Captured, *words: object) -> dict[str, Any]:
-    assert main(["permanent", *map(str, words), "--json"]) == 0
-    told = capsys.readouterr().out
-    assert told.count("\n") == 1
-    found: dict[str, Any] = json.loads(told)
-    return found
-
-
-def refusal(capsys: Captured, *words: object) -> str:
-    assert main(["permanent", *map(str, words)]) == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.count("\n") == 1
-    assert told.err.startswith("hardscape: error: ")
-    return told.err
+answer = partial(answered, "permanent")
+refusal = partial(refused, "permanent")
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +15,7 @@ import hardscape
 from hardscape.cli import main
 from hardscape.cli import spectrum as spectrum_cli
 from hardscape.ising import Estimate, Ising, formats
+from helpers.commands import Captured, answered, refused
 from helpers.instances import dense_gaussian, dense_integer, plus_minus_lattice
 from helpers.oracles import lowest_states
 
@@ -40,8 +41,6 @@ KEYS = {
     "device",
 }
 
-Captured = pytest.CaptureFixture[str]
-
 
 @pytest.fixture
 def instance(tmp_path: Path) -> Path:
@@ -50,23 +49,8 @@ def instance(tmp_path: Path) -> Path:
     return path
 
 
-def answer(capsys: Captured, *words: object, code: int = 0) -> dict[str, Any]:
-    """The JSON object of one run, which must be all of standard output."""
-    assert main(["spectrum", *map(str, words), "--json"]) == code
-    told = capsys.readouterr().out
-    assert told.count("\n") == 1
-    found: dict[str, Any] = json.loads(told)
-    return found
-
-
-def refusal(capsys: Captured, *words: object) -> str:
-    """The line that refuses, on standard error alone."""
-    assert main(["spectrum", *map(str, words)]) == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.count("\n") == 1
-    assert told.err.startswith("hardscape: error: ")
-    return told.err
+answer = partial(answered, "spectrum")
+refusal = partial(refused, "spectrum")
 
 
 def test_json_is_the_spectrum(instance: Path, capsys: Captured) -> None:

@@ -7,13 +7,14 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from hardscape.cli import main
 from hardscape.xorsat import XorSystem, random_regular, random_system
+from helpers.commands import Captured, answered, refused
 from helpers.running import done
 
 SOLVE_KEYS = {
@@ -23,24 +24,9 @@ SOLVE_KEYS = {
 TTS_KEYS = {"tau", "tau_low", "tau_high", "tts99", "num_solved", "runs", "tau_sweeps"}
 CPU = ("--device", "cpu", "--threads", "1", "--seed", "1")
 
-Captured = pytest.CaptureFixture[str]
 
-
-def answer(capsys: Captured, *words: object) -> dict[str, Any]:
-    assert main(["xorsat", *map(str, words), "--json"]) == 0
-    told = capsys.readouterr().out
-    assert told.count("\n") == 1
-    found: dict[str, Any] = json.loads(told)
-    return found
-
-
-def refusal(capsys: Captured, *words: object) -> str:
-    assert main(["xorsat", *map(str, words)]) == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.count("\n") == 1
-    assert told.err.startswith("hardscape: error: ")
-    return told.err
+answer = partial(answered, "xorsat")
+refusal = partial(refused, "xorsat")
 
 
 @pytest.fixture

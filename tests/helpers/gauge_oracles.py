@@ -133,6 +133,20 @@ def schwinger_dyson(links: Links, beta: float) -> float:
     return total / 4
 
 
+def assert_ensemble_of_action(chain: Any, beta: float, count: int, apart: int) -> None:
+    """That so many fields, some sweeps apart, are of the ensemble at beta, and not of one beside it."""
+    chain.run(60)
+    values, wrong = [], []
+    for _ in range(count):
+        chain.run(apart)
+        links = np.asarray(chain.field.links)
+        values.append(schwinger_dyson(links, beta))
+        wrong.append(schwinger_dyson(links, 0.97 * beta))
+    error = np.std(values, ddof=1) / np.sqrt(len(values))
+    assert abs(np.mean(values)) < 4 * error
+    assert abs(np.mean(wrong)) > 6 * error
+
+
 def propagator_at(links: Links, directions: int, momentum: tuple[int, ...]) -> float:
     """D at p = 2 pi k / L (k in the order x, y, z, t) by its definition, summed site by site.
 

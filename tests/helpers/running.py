@@ -1,10 +1,14 @@
-"""Running a work on devices that a test names, and what its ledger tells meanwhile."""
+"""Running a work on devices that a test names, what its ledger tells meanwhile, and code at every level."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from hardscape import native
 from hardscape.engine import Device, Outcome, RunOptions, Work, resolve, solve
 from hardscape.engine.jobs import job
 from hardscape.errors import CheckpointError
@@ -18,6 +22,20 @@ def run(work: Work[Any], *, devices: Sequence[Device], **options: Any) -> Outcom
 def on_one_thread(work: Work[Any], **options: Any) -> Outcome[Any]:
     """`run` on one thread of the CPU."""
     return run(work, devices=resolve("cpu", threads=1), **options)
+
+
+def at_every_level(code: str) -> set[str]:
+    """What a program prints at the levels of vector instructions that this processor has."""
+    return {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env=os.environ | {"HARDSCAPE_SIMD": level},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for level in native.available_levels()
+    }
 
 
 def done(ledger: Path) -> int:

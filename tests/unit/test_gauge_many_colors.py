@@ -30,16 +30,7 @@ def test_strong_coupling(nc: int, beta: float) -> None:
 def test_the_ensemble_is_that_of_the_action(nc: int, beta: float) -> None:
     """An identity that holds exactly at any beta; a false beta breaks it."""
     chain = WilsonChain(GaugeField.random((4, 4, 4, 4), nc, seed=3), beta, seed=5, **CPU)
-    chain.run(60)
-    values, wrong = [], []
-    for _ in range(40):
-        chain.run(3)
-        links = np.asarray(chain.field.links)
-        values.append(oracle.schwinger_dyson(links, beta))
-        wrong.append(oracle.schwinger_dyson(links, 0.97 * beta))
-    error = np.std(values, ddof=1) / np.sqrt(len(values))
-    assert abs(np.mean(values)) < 4 * error
-    assert abs(np.mean(wrong)) > 6 * error
+    oracle.assert_ensemble_of_action(chain, beta, 40, apart=3)
 
 
 @pytest.mark.parametrize("nc", [4, 8])

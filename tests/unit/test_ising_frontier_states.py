@@ -15,6 +15,7 @@ from hardscape.ising.methods.frontier import elimination, lowest
 from hardscape.ising.methods.frontier.form import BitForm
 from hardscape.ising.result import from_codes, to_codes
 from helpers.oracles import lowest_states
+from helpers.spectra import assert_same_list
 
 COEFFICIENTS = {
     "signs": [-1.0, 1.0],
@@ -40,9 +41,7 @@ def by_frontier(model, num_states=None, **options):
 
 
 def assert_same(found, other):
-    assert found.certified
-    assert found.energies.tobytes() == other.energies.tobytes()
-    assert found.states.tobytes() == other.states.tobytes()
+    assert_same_list(found, other)
     assert found.levels == other.levels
     assert found.gap == other.gap
 

@@ -15,6 +15,7 @@ from hardscape.ising import Ising, estimate
 from hardscape.ising.exact import ExactTerms
 from hardscape.ising.methods.partition import partition
 from hardscape.ising.methods.partition.squares import Square
+from helpers.spectra import assert_same_list
 
 
 def square_model(numbers, shift=0, scale=Fraction(1), offset=Fraction(0)):
@@ -34,15 +35,6 @@ def drawn(seed):
     shift = Fraction(int(rng.integers(-2 * largest, 2 * largest + 1)), 2) if seed % 4 else 0
     scale = Fraction(int(rng.integers(1, 4)), int(rng.choice([1, 8])))
     return square_model(numbers, shift, scale, Fraction(int(rng.integers(-9, 10))))
-
-
-def same(found, expected):
-    assert found.certified
-    assert found.states.tobytes() == expected.states.tobytes()
-    assert found.energies.tobytes() == expected.energies.tobytes()
-    assert [(x.count, x.complete) for x in found.levels] == [
-        (x.count, x.complete) for x in expected.levels
-    ]
 
 
 @pytest.fixture
@@ -76,12 +68,12 @@ def test_spectra_are_those_of_all_states(seed, short):
     for num_states in (1, 3, 50, 10**6):
         expected = hardscape.spectrum(model, num_states, method="exhaustive", **CPU)
         found = hardscape.spectrum(model, num_states, method="partition", **CPU)
-        same(found, expected)
+        assert_same_list(found, expected)
         assert found.method == "partition"
     top = float(expected.energies[len(expected.energies) // 3])
     for limits in ({"window": 9.0}, {"cutoff": top}, {"num_states": 4, "window": 3.0}):
         expected = hardscape.spectrum(model, method="exhaustive", **limits, **CPU)
-        same(hardscape.spectrum(model, method="partition", **limits, **CPU), expected)
+        assert_same_list(hardscape.spectrum(model, method="partition", **limits, **CPU), expected)
 
 
 def test_a_square_is_what_it_says():
@@ -146,11 +138,13 @@ def test_forty_numbers_of_twenty_bits():
 def test_shards_merge_to_the_same(short, tmp_path):
     model = square_model(np.random.default_rng(3).integers(1, 10**6, 26).tolist(), 5)
     alone = hardscape.spectrum(model, 30, method="partition", **CPU)
-    same(hardscape.spectrum(model, 30, method="partition", device="cpu", threads=3), alone)
+    assert_same_list(
+        hardscape.spectrum(model, 30, method="partition", device="cpu", threads=3), alone
+    )
     path = tmp_path / "sums.ledger"
     for _ in range(2):
         kept = hardscape.spectrum(model, 30, method="partition", checkpoint=path, **CPU)
-        same(kept, alone)
+        assert_same_list(kept, alone)
     assert kept.info["resumed_shards"] > 0
 
 

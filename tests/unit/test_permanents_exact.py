@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import math
-import os
 import pickle
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from itertools import permutations
@@ -15,13 +12,14 @@ import numpy as np
 import pytest
 
 import hardscape
-from hardscape import engine, native
+from hardscape import engine
 from hardscape.errors import BudgetError, InputError
 from hardscape.permanents.methods.exact.cuda import STEP_BITS
 from hardscape.permanents.methods.exact.exact import CudaResidueWork, ResidueWork, WordWork
 from hardscape.permanents.numbers.integers import permanent_bound
 from helpers.permanent_oracle import exact_permanent_by_subsets
 from helpers.permanent_sums import summed
+from helpers.running import at_every_level
 
 
 def exact_permanent(matrix, **options):
@@ -261,16 +259,7 @@ def test_instruction_set_levels_agree():
         "    print(p([[(i * j * 7 + i + 3 * j * j) % 23 * b - 9 * b + i - j for j in range(13)]"
         " for i in range(13)]))\n"
     )
-    outputs = {
-        subprocess.run(
-            [sys.executable, "-c", script],
-            env={**os.environ, "HARDSCAPE_SIMD": level},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for level in native.available_levels()
-    }
+    outputs = at_every_level(script)
     assert len(outputs) == 1
     assert len(set(outputs.pop().split())) == 4
 

@@ -1,10 +1,7 @@
 """Glynn's formula in double-double arithmetic against exact permanents."""
 
 import math
-import os
 import pickle
-import subprocess
-import sys
 from fractions import Fraction
 
 import numpy as np
@@ -13,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hardscape
-from hardscape import engine, native
+from hardscape import engine
 from hardscape.permanents import plan
 from hardscape.permanents.methods.extended.extended import CpuExtendedWork, CudaExtendedWork
 from helpers.permanent_sums import glynn, summed
+from helpers.running import at_every_level
 
 
 def permanent(matrix, threads=1):
@@ -110,17 +108,7 @@ def test_every_level_of_instructions_rounds_as_written():
         "options = engine.RunOptions.checked(device='cpu', threads=1);"
         "print(repr(engine.solve(w, options).whole().value))"
     )
-    values = {
-        subprocess.run(
-            [sys.executable, "-c", code],
-            env={**os.environ, "HARDSCAPE_SIMD": level},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for level in native.available_levels()
-    }
-    assert len(values) == 1
+    assert len(at_every_level(code)) == 1
 
 
 def test_stop_is_obeyed_and_work_pickles():
