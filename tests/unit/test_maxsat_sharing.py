@@ -244,8 +244,8 @@ def test_a_walker_is_stuck_where_half_of_its_time_was_in_vain():
 def test_up_to_a_short_limit_a_prover_waits_for_a_search_that_gets_on(gets_on, monkeypatch):
     pytest.importorskip("pysat")
     pytest.importorskip("rustsat")
-    monkeypatch.setattr(Pace, "stuck", not gets_on)
-    monkeypatch.setattr(pace, "_SEARCHED", 0.0)  # on a busy machine it takes long
+    monkeypatch.setattr(Pace, "still", not gets_on)
+    monkeypatch.setattr(pace, "_SEARCHED_LONG", 0.0)  # on a busy machine it takes long
     monkeypatch.setattr(exact, "SMALL", 0)  # of small formulas it does not
     n, soft, weights, hard = partial_3sat(150, 800, 0.3, 1)
     formula = Formula.from_clauses(soft, weights, hard=[*hard, [1, 2]], num_variables=n)
@@ -258,7 +258,7 @@ def test_up_to_a_short_limit_a_prover_waits_for_a_search_that_gets_on(gets_on, m
 def test_a_prover_that_takes_long_to_begin_does_not_begin_late(literals, pays):
     left = SimpleNamespace(left=0.7)
     task: Any = SimpleNamespace(
-        incumbent=SimpleNamespace(best=found(3)),
+        incumbent=SimpleNamespace(best=found(3), lower=1),
         options=SimpleNamespace(deadline=left),
         presolved=SimpleNamespace(formula=SimpleNamespace(literals=range(literals))),
     )

@@ -23,9 +23,16 @@ from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.elimination.elimination import Tables
 from hardscape.maxsat.methods.exact.keeper import Call, GrownFormula, Talker
 from hardscape.maxsat.methods.exact.near import proven_at_once, settled_here
-from hardscape.maxsat.methods.exact.pace import SHORT, Pace, asks_in_vain, proof_pays
+from hardscape.maxsat.methods.exact.pace import SHORT, Pace, asks_in_vain, promising, proof_pays
 from hardscape.maxsat.methods.exact.packed import file_of
-from hardscape.maxsat.methods.exact.sharing import SHARE, TURN_SHARE, Sharing, Turns, first_share
+from hardscape.maxsat.methods.exact.sharing import (
+    SHARE,
+    TURN_SHARE,
+    Sharing,
+    Turns,
+    few_for_each_wish,
+    first_share,
+)
 from hardscape.maxsat.methods.exact.start import started
 from hardscape.maxsat.methods.installed import can_prove
 from hardscape.maxsat.methods.walkers.local import LocalSearch, LocalWalks, Walker
@@ -156,8 +163,16 @@ class Proof(Work[Partial]):
 
     def sharing(self, constant: int) -> Sharing:
         """Of a thread with a walker, by a prover whose costs leave out a constant."""
-        hard = self.formula.num_hard > 0
-        return Sharing(self.share, self.incumbent.best, constant, self.pace, self.ends, hard=hard)
+        return Sharing(
+            self.share,
+            self.incumbent.best,
+            constant,
+            self.pace,
+            self.ends,
+            hard=self.formula.num_hard > 0,
+            priced=few_for_each_wish(self.formula),
+            promising=promising(self.incumbent),
+        )
 
     def _here(self, walker: Walker, context: Context) -> ShardResult | None:
         """Prove a small formula in this process, with a walker: to start one takes longer than many proofs.
@@ -362,6 +377,7 @@ class Exact(Method):
         here = len(task.presolved.formula.literals) <= SMALL  # is where the proof begins, at once
         if len(options.devices) > 1 or task.narrowed or here:
             return
+        local = replace(local, endless=True)  # one that ends begins anew
         while not task.over and pace.seconds < _BEFORE_FEASIBLE and asks_in_vain(task):
             walk(_BEFORE)
         if left is None or left > SHORT:

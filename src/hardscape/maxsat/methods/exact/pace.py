@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.walkers.schedule import swapping_pays
 from hardscape.maxsat.result import Improvement
 from hardscape.maxsat.task import Task
@@ -18,6 +19,9 @@ SHORT = 2.0
 #: clauses, and where it does not. None begins in the last part of the time, or in so
 #: many last seconds where that is less; nor in so many for each literal, which it takes to begin.
 _SEARCHED, _UNBEGUN, _LAST, _SECONDS, _EACH = 0.25, 0.6, 0.5, 0.4, 1.5e-6
+#: A proof promises little where the search's own bound is less than such a share of the cost. Then one begins
+#: between such shares of a short limit, where such a part of the search's time found nothing.
+_BOUND, _SEARCHED_LONG, _SEARCHED_MOST, _STUCK_LONG = 0.125, 0.5, 0.6, 0.75
 
 
 class Pace:
@@ -52,6 +56,11 @@ class Pace:
         return not self._gained(_STUCK)
 
     @property
+    def still(self) -> bool:
+        """Whether nothing was found for longer."""
+        return not self._gained(_STUCK_LONG)
+
+    @property
     def ended(self) -> bool:
         """Whether nothing was found for so long that little is to be hoped for."""
         return self.seconds >= _LONG and not self._gained(_ENDED)
@@ -67,6 +76,12 @@ def asks_in_vain(task: Task) -> bool:
     return (best is None or best.hard_violations > 0) and swapping_pays(task.presolved.formula)
 
 
+def promising(incumbent: Incumbent) -> bool:
+    """Whether what the search itself could refute says that a proof comes to something soon."""
+    best = incumbent.best
+    return best is not None and incumbent.lower > _BOUND * best.cost
+
+
 def proof_pays(task: Task, pace: Pace, short: float) -> bool:
     """Whether a proof may be tried within a short limit, of which the search had some time."""
     best, left = task.incumbent.best, task.options.deadline.left
@@ -75,4 +90,6 @@ def proof_pays(task: Task, pace: Pace, short: float) -> bool:
         return False
     if best is None or best.hard_violations:
         return not asks_in_vain(task) and pace.seconds >= _UNBEGUN * short
-    return pace.seconds >= _SEARCHED * short and pace.stuck
+    if promising(task.incumbent):
+        return pace.seconds >= _SEARCHED * short and pace.stuck
+    return _SEARCHED_LONG * short <= pace.seconds <= _SEARCHED_MOST * short and pace.still

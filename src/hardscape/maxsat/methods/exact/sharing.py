@@ -25,8 +25,8 @@ _TURN, TURN_SHARE = 0.2, 0.1
 #: To close such a share of the gap is to find more, too.
 _CLOSED = 0.05
 #: Where the bounds will not meet before the limit the walker's share goes to so much, unless it has come to its
-#: end. A prover without any core has so many seconds before that is said of it.
-_HOPELESS, _UNTRIED = 0.95, 0.5
+#: end. That is said of a prover without any core after so many seconds, or such a share of the time left.
+_HOPELESS, _UNTRIED, _UNTRIED_SHARE = 0.95, 0.5, 0.1
 #: Nor is it of one that has had less than such a share of what a limit has above so many seconds: bounds of
 #: long proofs come late, and then fast.
 _TRIED, _SHORT = 0.25, 20.0
@@ -43,6 +43,10 @@ _NEAR, _LITTLE = 0.1, 0.05
 #: Where it is no more than such a share, the walker has no more than half: it may still find little, and a
 #: proof, which may find all of it, is near.
 _WITHIN = 0.2
+#: Where linear programs may be solved, with so many literals for each wish at most, and no more than such a
+#: share lies between the bounds, the walker has least, too, until the prover has had such a share of the time
+#: left, or so many seconds: what costs little more than a program is soon among its assignments.
+_PRICED, _CLOSE, _FIRST_ONES, _MOST_FIRST_ONES = 65, 0.5, 0.4, 0.4
 
 
 def first_share(formula: Formula, left: float | None) -> float:
@@ -51,11 +55,18 @@ def first_share(formula: Formula, left: float | None) -> float:
     return share if left is None else min(_MOST, max(share, _SEARCHED / max(left, _SEARCHED)))
 
 
+def few_for_each_wish(formula: Formula) -> bool:
+    """Whether clauses are hard, and there are few literals for each soft one."""
+    wishes = formula.num_clauses - formula.num_hard
+    return formula.num_hard > 0 and len(formula.literals) <= _PRICED * wishes
+
+
 class Sharing:
     """The walker's share of the turns, as both have found more or less.
 
-    `constant` is what the prover's costs leave out, `pace` the walker's so far, `ends` when the time is up, and
-    `hard` whether some clauses are.
+    `constant` is what the prover's costs leave out, `pace` the walker's so far, `ends` when the time is up,
+    `hard` whether some clauses are, `priced` whether there are `few_for_each_wish`, and `promising` whether a
+    proof was so before it began.
     """
 
     def __init__(
@@ -67,6 +78,8 @@ class Sharing:
         ends: float = math.inf,
         *,
         hard: bool = True,
+        priced: bool = False,
+        promising: bool = True,
     ) -> None:
         self._share, self._rest, self._ends = first, max(_HALF, first), ends
         self._pace = pace or Pace()
@@ -75,7 +88,10 @@ class Sharing:
         left = ends - time.monotonic()
         self._short = left <= SHORT
         self._trial = 0.0 if math.isinf(left) else _TRIED * max(0.0, left - _SHORT)
-        self._patient = min(_MOST_WORDLESS, _WORDLESS * left) if hard else 0.0
+        self._untried = min(_UNTRIED, _UNTRIED_SHARE * left)
+        waits = hard and (promising or not self._short)
+        self._patient = min(_MOST_WORDLESS, _WORDLESS * left) if waits else 0.0
+        self._close = min(_MOST_FIRST_ONES, _FIRST_ONES * left) if priced else 0.0
         self._said = self._waited = False
 
     def of(self, best: Improvement | None, lower: int = 0, proved: float = math.inf) -> float:
@@ -91,7 +107,8 @@ class Sharing:
             self._waited = True
         near = self._near(best, lower, _WITHIN)
         share = min(self._share, _HALF) if near else self._share
-        return _LEAST if proved < self._patient else share
+        close = proved < self._close and self._near(best, lower, _CLOSE)
+        return _LEAST if close or proved < self._patient else share
 
     @property
     def repays(self) -> bool:
@@ -141,7 +158,7 @@ class Sharing:
         if proved == 0 or proved < self._trial:
             return True
         if not lower:
-            return proved < _UNTRIED
+            return proved < self._untried
         gap = best.cost - self._constant - lower
         return gap * proved <= lower * (self._ends - time.monotonic())
 
