@@ -13,7 +13,8 @@ from hardscape.benchmarks.maxsat.formulas import partial_3sat
 from hardscape.maxsat import Formula, solve
 from hardscape.maxsat.methods.exact import exact, pace
 from hardscape.maxsat.methods.exact.pace import Pace
-from hardscape.maxsat.methods.exact.sharing import Sharing, Turns, first_share
+from hardscape.maxsat.methods.exact.sharing import Sharing, Turns, few_for_each_wish, first_share
+from hardscape.maxsat.methods.walkers import local
 from hardscape.maxsat.result import Improvement
 
 NONE = np.zeros(0, dtype=np.uint8)
@@ -170,6 +171,31 @@ def test_half_is_the_provers_where_the_bounds_are_near():
     assert Sharing(0.9, best, 0).of(found(1000, hard=1), 900) == 0.2
 
 
+def test_first_assignments_near_a_linear_program_are_waited_for():
+    def shares_of(*turns, left=5.0, **told):
+        sharing = Sharing(0.9, found(1000), 0, ends=time.monotonic() + left, **told)
+        return [sharing.of(found(1000), lower, proved) for proved, lower in turns]
+
+    turns = (0.1, 600), (0.3, 600), (0.5, 600)
+    assert shares_of(*turns, priced=True) == [0.2, 0.2, 0.9]
+    assert shares_of(*turns, priced=True, left=0.5) == [0.2, 0.9, 0.9]
+    assert shares_of((0.1, 400), (0.3, 400), priced=True) == shares_of(*turns[:2]) == [0.9, 0.9]
+
+
+def test_a_linear_program_is_thought_of_where_literals_are_few_for_each_wish():
+    hard = [[1, 2, 3], [-1, -2]]
+    assert few_for_each_wish(Formula.from_clauses([[1]], hard=hard))
+    assert not few_for_each_wish(Formula.from_clauses([[1]], hard=20 * hard, num_variables=3))
+    assert not few_for_each_wish(SOFT)
+
+
+@pytest.mark.parametrize(("left", "share"), [(4.0, 0.9), (6.0, 0.2)])
+def test_no_word_is_waited_for_soon_of_a_proof_that_promises_little(left, share):
+    best = found(1000)
+    sharing = Sharing(0.9, best, 0, ends=time.monotonic() + left, promising=False)
+    assert sharing.of(best, 0, 0.1) == share
+
+
 class Walks:
     """A walker that only says for how long it was let."""
 
@@ -267,6 +293,50 @@ def test_a_prover_that_takes_long_to_begin_does_not_begin_late(literals, pays):
     assert pace.proof_pays(task, stuck, 1.0) == pays
     left.left = 1.7
     assert pace.proof_pays(task, stuck, 1.0)
+
+
+def test_a_proof_promises_little_where_cores_refute_little():
+    def promises(lower, formula=PARTIAL):
+        known: Any = SimpleNamespace(best=found(100), lower=lower)
+        return pace.promising(formula, known)
+
+    assert [promises(lower) for lower in (0, 10, 20)] == [False, False, True]
+    assert promises(0, SOFT)  # where no cores were looked for
+    assert promises(0, Formula.from_clauses([[-1], [-2]], hard=[[1, 2]]))
+
+
+@pytest.mark.parametrize(("limit", "pays"), [(1.0, "5"), (1.5, "8"), (4.0, "345678")])
+def test_a_proof_that_promises_little_begins_in_the_middle_of_a_limit(limit, pays):
+    deadline = SimpleNamespace(left=limit)
+    task: Any = SimpleNamespace(
+        incumbent=SimpleNamespace(best=found(100), lower=0),
+        options=SimpleNamespace(deadline=deadline),
+        presolved=SimpleNamespace(formula=PARTIAL),
+    )
+    assert pace.proof_waits(task)
+    walker = Pace()
+    walker.walked(0.05, None, found(100))
+    when = ""
+    for tenth in range(1, 9):
+        walker.walked(0.1, found(100), found(100))
+        when += str(tenth) * pace.proof_pays(task, walker, limit)
+    assert when == pays
+    task.incumbent.lower = 50
+    assert pace.proof_waits(task) == (limit <= 2.0)
+    task.incumbent.lower, deadline.left = 0, 9.0
+    assert not pace.proof_waits(task)
+
+
+def test_a_search_that_ends_before_a_proof_does_not_begin_anew(monkeypatch):
+    began = []
+    begin = local.Walker.__init__
+    monkeypatch.setattr(exact, "SMALL", 0)
+    monkeypatch.setattr(exact, "proof_pays", lambda *_: False)
+    monkeypatch.setattr(local.Walker, "__init__", lambda *told: began.append(begin(*told)))
+    n, soft, weights, hard = partial_3sat(40, 300, 0.3, 1)
+    formula = Formula.from_clauses(soft, weights, hard=[*hard, [1, 2]], num_variables=n)
+    solve(formula, seed=1, time_limit=1.0, threads=1, device="cpu")
+    assert len(began) <= 2  # the first moments may end one
 
 
 def test_other_threads_go_on_while_the_prover_asks():

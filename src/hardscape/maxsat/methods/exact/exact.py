@@ -23,7 +23,13 @@ from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.elimination.elimination import Tables
 from hardscape.maxsat.methods.exact.keeper import Call, GrownFormula, Talker
 from hardscape.maxsat.methods.exact.near import proven_at_once, settled_here
-from hardscape.maxsat.methods.exact.pace import SHORT, Pace, asks_in_vain, promising, proof_pays
+from hardscape.maxsat.methods.exact.pace import (
+    Pace,
+    asks_in_vain,
+    promising,
+    proof_pays,
+    proof_waits,
+)
 from hardscape.maxsat.methods.exact.packed import file_of
 from hardscape.maxsat.methods.exact.sharing import (
     SHARE,
@@ -171,7 +177,7 @@ class Proof(Work[Partial]):
             self.ends,
             hard=self.formula.num_hard > 0,
             priced=few_for_each_wish(self.formula),
-            promising=promising(self.incumbent),
+            promising=promising(self.formula, self.incumbent),
         )
 
     def _here(self, walker: Walker, context: Context) -> ShardResult | None:
@@ -380,7 +386,7 @@ class Exact(Method):
         local = replace(local, endless=True)  # one that ends begins anew
         while not task.over and pace.seconds < _BEFORE_FEASIBLE and asks_in_vain(task):
             walk(_BEFORE)
-        if left is None or left > SHORT:
+        if left is None or not proof_waits(task):
             return
         while not task.over and not proof_pays(task, pace, left):
             walk(max(_BEFORE_TABLES, TURN_SHARE * pace.seconds))

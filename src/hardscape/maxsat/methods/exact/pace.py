@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 
+from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.walkers.schedule import swapping_pays
+from hardscape.maxsat.methods.weighting.searches import asks_for_a_cover
 from hardscape.maxsat.result import Improvement
 from hardscape.maxsat.task import Task
 
@@ -20,8 +22,10 @@ SHORT = 2.0
 #: many last seconds where that is less; nor in so many for each literal, which it takes to begin.
 _SEARCHED, _UNBEGUN, _LAST, _SECONDS, _EACH = 0.25, 0.6, 0.5, 0.4, 1.5e-6
 #: A proof promises little where the search's own bound is less than such a share of the cost. Then one begins
-#: between such shares of a short limit, where such a part of the search's time found nothing.
+#: between such shares of a short limit, if such a part of the search's time found nothing.
 _BOUND, _SEARCHED_LONG, _SEARCHED_MOST, _STUCK_LONG = 0.125, 0.5, 0.6, 0.75
+#: The same up to a longer limit in seconds, but already after so many.
+LONGER, _SEARCHED_LEAST = 5.0, 0.3
 
 
 class Pace:
@@ -76,20 +80,32 @@ def asks_in_vain(task: Task) -> bool:
     return (best is None or best.hard_violations > 0) and swapping_pays(task.presolved.formula)
 
 
-def promising(incumbent: Incumbent) -> bool:
-    """Whether what the search itself could refute says that a proof comes to something soon."""
+def promising(formula: Formula, incumbent: Incumbent) -> bool:
+    """Whether a proof may come to something soon, by what the search, if it looks for cores, could refute."""
     best = incumbent.best
-    return best is not None and incumbent.lower > _BOUND * best.cost
+    if best is not None and incumbent.lower > _BOUND * best.cost:
+        return True
+    return not 0 < formula.num_hard < formula.num_clauses or asks_for_a_cover(formula)
 
 
-def proof_pays(task: Task, pace: Pace, short: float) -> bool:
-    """Whether a proof may be tried within a short limit, of which the search had some time."""
+def proof_waits(task: Task) -> bool:
+    """Whether a proof begins only where it pays; else it begins at once."""
+    best, left = task.incumbent.best, task.options.deadline.left
+    if left is None or left > LONGER:
+        return False
+    able = best is not None and not best.hard_violations
+    return left <= SHORT or (able and not promising(task.presolved.formula, task.incumbent))
+
+
+def proof_pays(task: Task, pace: Pace, limit: float) -> bool:
+    """Whether a proof may be tried within a limit, of which the search had some time."""
     best, left = task.incumbent.best, task.options.deadline.left
     begins = _EACH * len(task.presolved.formula.literals)
-    if left is None or left < max(begins, min(_SECONDS, _LAST * short)):
+    if left is None or left < max(begins, min(_SECONDS, _LAST * limit)):
         return False
     if best is None or best.hard_violations:
-        return not asks_in_vain(task) and pace.seconds >= _UNBEGUN * short
-    if promising(task.incumbent):
-        return pace.seconds >= _SEARCHED * short and pace.stuck
-    return _SEARCHED_LONG * short <= pace.seconds <= _SEARCHED_MOST * short and pace.still
+        return not asks_in_vain(task) and pace.seconds >= _UNBEGUN * limit
+    if promising(task.presolved.formula, task.incumbent):
+        return limit > SHORT or (pace.seconds >= _SEARCHED * limit and pace.stuck)
+    least = _SEARCHED_LONG * limit if limit <= SHORT else _SEARCHED_LEAST
+    return least <= pace.seconds <= _SEARCHED_MOST * limit and pace.still

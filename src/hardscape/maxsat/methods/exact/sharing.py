@@ -7,7 +7,7 @@ import time
 
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
-from hardscape.maxsat.methods.exact.pace import SHORT, Pace
+from hardscape.maxsat.methods.exact.pace import LONGER, SHORT, Pace
 from hardscape.maxsat.methods.walkers.local import Walker
 from hardscape.maxsat.result import Improvement
 
@@ -89,7 +89,7 @@ class Sharing:
         self._short = left <= SHORT
         self._trial = 0.0 if math.isinf(left) else _TRIED * max(0.0, left - _SHORT)
         self._untried = min(_UNTRIED, _UNTRIED_SHARE * left)
-        waits = hard and (promising or not self._short)
+        waits = hard and (promising or left > LONGER)
         self._patient = min(_MOST_WORDLESS, _WORDLESS * left) if waits else 0.0
         self._close = min(_MOST_FIRST_ONES, _FIRST_ONES * left) if priced else 0.0
         self._said = self._waited = False
