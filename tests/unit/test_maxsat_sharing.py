@@ -13,7 +13,7 @@ from hardscape.benchmarks.maxsat.formulas import partial_3sat
 from hardscape.maxsat import Formula, solve
 from hardscape.maxsat.methods.exact import exact, pace
 from hardscape.maxsat.methods.exact.pace import Pace
-from hardscape.maxsat.methods.exact.sharing import Sharing, Turns, few_for_each_wish, first_share
+from hardscape.maxsat.methods.exact.sharing import Sharing, Turns, first_share
 from hardscape.maxsat.methods.walkers import local
 from hardscape.maxsat.result import Improvement
 
@@ -177,16 +177,20 @@ def test_first_assignments_near_a_linear_program_are_waited_for():
         return [sharing.of(found(1000), lower, proved) for proved, lower in turns]
 
     turns = (0.1, 600), (0.3, 600), (0.5, 600)
-    assert shares_of(*turns, priced=True) == [0.2, 0.2, 0.9]
-    assert shares_of(*turns, priced=True, left=0.5) == [0.2, 0.9, 0.9]
-    assert shares_of((0.1, 400), (0.3, 400), priced=True) == shares_of(*turns[:2]) == [0.9, 0.9]
+    assert shares_of(*turns, first_ones=0.4) == [0.2, 0.2, 0.9]
+    assert shares_of(*turns, first_ones=0.4, left=0.5) == [0.2, 0.9, 0.9]
+    assert shares_of((0.1, 400), (0.3, 400), first_ones=0.4) == [0.9, 0.9]
+    assert shares_of(*turns) == [0.9, 0.9, 0.9]
 
 
-def test_a_linear_program_is_thought_of_where_literals_are_few_for_each_wish():
-    hard = [[1, 2, 3], [-1, -2]]
-    assert few_for_each_wish(Formula.from_clauses([[1]], hard=hard))
-    assert not few_for_each_wish(Formula.from_clauses([[1]], hard=20 * hard, num_variables=3))
-    assert not few_for_each_wish(SOFT)
+def test_first_assignments_come_where_literals_are_few_for_each_wish():
+    def formula(literals, wishes=1):
+        hard = [[-1, *range(2, literals)]]
+        return Formula.from_clauses([[1]] * wishes, hard=hard)
+
+    assert [pace.first_ones(formula(n)) for n in (50, 70)] == [0.4, 0.0]
+    assert pace.first_ones(formula(40_000, 1000)) == pytest.approx(2.5e-5 * 41_000, rel=0.01)
+    assert pace.first_ones(SOFT) == 0.0
 
 
 @pytest.mark.parametrize(("left", "share"), [(4.0, 0.9), (6.0, 0.2)])
@@ -194,6 +198,12 @@ def test_no_word_is_waited_for_soon_of_a_proof_that_promises_little(left, share)
     best = found(1000)
     sharing = Sharing(0.9, best, 0, ends=time.monotonic() + left, promising=False)
     assert sharing.of(best, 0, 0.1) == share
+
+
+def test_a_short_limit_is_shared_alike_until_the_hard_clauses_hold():
+    best = found(7, hard=1)
+    for left, share in (1.0, 0.5), (9.0, 0.2):
+        assert Sharing(0.8, best, 0, ends=time.monotonic() + left).of(best) == share
 
 
 class Walks:
@@ -286,7 +296,9 @@ def test_a_prover_that_takes_long_to_begin_does_not_begin_late(literals, pays):
     task: Any = SimpleNamespace(
         incumbent=SimpleNamespace(best=found(3), lower=1),
         options=SimpleNamespace(deadline=left),
-        presolved=SimpleNamespace(formula=SimpleNamespace(literals=range(literals))),
+        presolved=SimpleNamespace(
+            formula=SimpleNamespace(literals=range(literals), num_clauses=1, num_hard=1)
+        ),
     )
     stuck = Pace()
     stuck.walked(0.3, None, None)
@@ -325,6 +337,24 @@ def test_a_proof_that_promises_little_begins_in_the_middle_of_a_limit(limit, pay
     assert pace.proof_waits(task) == (limit <= 2.0)
     task.incumbent.lower, deadline.left = 0, 9.0
     assert not pace.proof_waits(task)
+
+
+def test_assignments_near_a_linear_program_are_begun_with_if_the_limit_lets_them():
+    formula = Formula.from_clauses([[-1], [-2]], hard=[[1, 2]] * 1000 + [[1, -2]])
+    task: Any = SimpleNamespace(
+        incumbent=SimpleNamespace(best=found(100), lower=50),
+        options=SimpleNamespace(deadline=SimpleNamespace(left=1.0)),
+        presolved=SimpleNamespace(formula=PARTIAL),
+    )
+    walker = Pace()
+    walker.walked(0.1, None, found(100))
+    assert pace.proof_pays(task, walker, 1.0)
+    task.incumbent.lower = 0
+    assert not pace.proof_pays(task, walker, 1.0)
+    task.incumbent.lower, task.options.deadline.left = 50, 0.5
+    assert not pace.proof_pays(task, walker, 0.6)
+    task.options.deadline.left, task.presolved.formula = 1.0, formula
+    assert not pace.proof_pays(task, walker, 1.0)
 
 
 def test_a_search_that_ends_before_a_proof_does_not_begin_anew(monkeypatch):

@@ -26,6 +26,7 @@ from hardscape.maxsat.methods.exact.near import proven_at_once, settled_here
 from hardscape.maxsat.methods.exact.pace import (
     Pace,
     asks_in_vain,
+    first_ones,
     promising,
     proof_pays,
     proof_waits,
@@ -36,7 +37,6 @@ from hardscape.maxsat.methods.exact.sharing import (
     TURN_SHARE,
     Sharing,
     Turns,
-    few_for_each_wish,
     first_share,
 )
 from hardscape.maxsat.methods.exact.start import started
@@ -176,7 +176,7 @@ class Proof(Work[Partial]):
             self.pace,
             self.ends,
             hard=self.formula.num_hard > 0,
-            priced=few_for_each_wish(self.formula),
+            first_ones=first_ones(self.formula),
             promising=promising(self.formula, self.incumbent),
         )
 

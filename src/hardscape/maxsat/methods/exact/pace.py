@@ -26,6 +26,10 @@ _SEARCHED, _UNBEGUN, _LAST, _SECONDS, _EACH = 0.25, 0.6, 0.5, 0.4, 1.5e-6
 _BOUND, _SEARCHED_LONG, _SEARCHED_MOST, _STUCK_LONG = 0.125, 0.5, 0.6, 0.75
 #: The same up to a longer limit in seconds, but already after so many.
 LONGER, _SEARCHED_LEAST = 5.0, 0.3
+#: Most literals for each wish where linear programs are solved first; and seconds, at least and for each
+#: literal, after which assignments that cost little more than the program are there. A proof begins at once up
+#: to a short limit, too, of so many times that, if the search's bound promises something.
+_PRICED, _FIRST, _FIRST_EACH, _TIMES = 65, 0.4, 2.5e-5, 1.5
 
 
 class Pace:
@@ -80,12 +84,25 @@ def asks_in_vain(task: Task) -> bool:
     return (best is None or best.hard_violations > 0) and swapping_pays(task.presolved.formula)
 
 
+def _bounded(incumbent: Incumbent) -> bool:
+    """Whether the search's own bound promises something."""
+    best = incumbent.best
+    return best is not None and incumbent.lower > _BOUND * best.cost
+
+
 def promising(formula: Formula, incumbent: Incumbent) -> bool:
     """Whether a proof may come to something soon, by what the search, if it looks for cores, could refute."""
-    best = incumbent.best
-    if best is not None and incumbent.lower > _BOUND * best.cost:
+    if _bounded(incumbent):
         return True
     return not 0 < formula.num_hard < formula.num_clauses or asks_for_a_cover(formula)
+
+
+def first_ones(formula: Formula) -> float:
+    """Seconds after which assignments near a linear program are there; none where programs take long."""
+    wishes = formula.num_clauses - formula.num_hard
+    if not formula.num_hard or len(formula.literals) > _PRICED * wishes:
+        return 0.0
+    return max(_FIRST, _FIRST_EACH * len(formula.literals))
 
 
 def proof_waits(task: Task) -> bool:
@@ -106,6 +123,8 @@ def proof_pays(task: Task, pace: Pace, limit: float) -> bool:
     if best is None or best.hard_violations:
         return not asks_in_vain(task) and pace.seconds >= _UNBEGUN * limit
     if promising(task.presolved.formula, task.incumbent):
-        return limit > SHORT or (pace.seconds >= _SEARCHED * limit and pace.stuck)
+        soon = 0 < _TIMES * first_ones(task.presolved.formula) <= left
+        soon = soon and _bounded(task.incumbent)
+        return soon or limit > SHORT or (pace.seconds >= _SEARCHED * limit and pace.stuck)
     least = _SEARCHED_LONG * limit if limit <= SHORT else _SEARCHED_LEAST
     return least <= pace.seconds <= _SEARCHED_MOST * limit and pace.still

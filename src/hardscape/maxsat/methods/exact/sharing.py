@@ -43,10 +43,9 @@ _NEAR, _LITTLE = 0.1, 0.05
 #: Where it is no more than such a share, the walker has no more than half: it may still find little, and a
 #: proof, which may find all of it, is near.
 _WITHIN = 0.2
-#: Where linear programs may be solved, with so many literals for each wish at most, and no more than such a
-#: share lies between the bounds, the walker has least, too, until the prover has had such a share of the time
-#: left, or so many seconds: what costs little more than a program is soon among its assignments.
-_PRICED, _CLOSE, _FIRST_ONES, _MOST_FIRST_ONES = 65, 0.5, 0.4, 0.4
+#: Where it is no more than such a share the walker has least, too, while the prover's `first_ones` may come, up
+#: to such a share of the time left.
+_CLOSE, _FIRST_ONES = 0.5, 0.4
 
 
 def first_share(formula: Formula, left: float | None) -> float:
@@ -55,18 +54,12 @@ def first_share(formula: Formula, left: float | None) -> float:
     return share if left is None else min(_MOST, max(share, _SEARCHED / max(left, _SEARCHED)))
 
 
-def few_for_each_wish(formula: Formula) -> bool:
-    """Whether clauses are hard, and there are few literals for each soft one."""
-    wishes = formula.num_clauses - formula.num_hard
-    return formula.num_hard > 0 and len(formula.literals) <= _PRICED * wishes
-
-
 class Sharing:
     """The walker's share of the turns, as both have found more or less.
 
     `constant` is what the prover's costs leave out, `pace` the walker's so far, `ends` when the time is up,
-    `hard` whether some clauses are, `priced` whether there are `few_for_each_wish`, and `promising` whether a
-    proof was so before it began.
+    `hard` whether some clauses are, `first_ones` when the prover has them, and `promising` whether a proof was
+    so before it began.
     """
 
     def __init__(
@@ -78,7 +71,7 @@ class Sharing:
         ends: float = math.inf,
         *,
         hard: bool = True,
-        priced: bool = False,
+        first_ones: float = 0.0,
         promising: bool = True,
     ) -> None:
         self._share, self._rest, self._ends = first, max(_HALF, first), ends
@@ -91,7 +84,7 @@ class Sharing:
         self._untried = min(_UNTRIED, _UNTRIED_SHARE * left)
         waits = hard and (promising or left > LONGER)
         self._patient = min(_MOST_WORDLESS, _WORDLESS * left) if waits else 0.0
-        self._close = min(_MOST_FIRST_ONES, _FIRST_ONES * left) if priced else 0.0
+        self._close = min(first_ones, _FIRST_ONES * left)
         self._said = self._waited = False
 
     def of(self, best: Improvement | None, lower: int = 0, proved: float = math.inf) -> float:
@@ -100,7 +93,7 @@ class Sharing:
         The lower bound is what the prover has said in so many seconds.
         """
         if best is None or best.hard_violations:
-            return _LEAST
+            return _HALF if self._short else _LEAST
         if not self._said:
             if lower or best is not self._best:
                 self._said, self._patient = True, (1 + _WORDS) * proved if self._waited else 0.0

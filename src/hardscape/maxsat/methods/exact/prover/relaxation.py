@@ -94,7 +94,7 @@ class Relaxation:
         literals = sum(len(row.literals) for row in self.rows)
         if not self.rows or literals > _MOST_LITERALS:
             return True
-        proposed = _dual(self.rows, self._costs, time.thread_time() + seconds, solver)
+        proposed = _dual(self.rows, self._costs, seconds, solver)
         if proposed is not None:
             self.multipliers = [max(0, round(q * self.scale)) for q in proposed]
         return proposed is not None
@@ -167,8 +167,8 @@ def clique_of(costs: Costs, row: Row, weight: int) -> bool:
     return True
 
 
-def _dual(rows: list[Row], costs: Costs, until: float, solver: str) -> list[float] | None:
-    """What the dual program gives each row; None where it is not solved by then."""
+def _dual(rows: list[Row], costs: Costs, seconds: float, solver: str) -> list[float] | None:
+    """What the dual program gives each row; None where it is not solved within so many seconds."""
     import numpy as np
 
     board, prices = costs.board, np.zeros(costs.first)
@@ -177,6 +177,9 @@ def _dual(rows: list[Row], costs: Costs, until: float, solver: str) -> list[floa
     literals = np.array([x for row in rows for x in row.literals])
     sizes, least = [len(row.literals) for row in rows], [row.least for row in rows]
     program = Program(prices, literals, sizes, np.array(least), solver=solver)
+    until = (
+        time.thread_time() + seconds
+    )  # not before: to import the solver takes as long as many programs
     program.ask(lambda: board.over() or time.thread_time() >= until)
     solved = program.run()
     found: list[float] | None = program.duals.tolist() if solved else None
