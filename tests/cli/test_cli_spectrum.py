@@ -260,10 +260,9 @@ def test_a_malformed_line(tmp_path: Path, capsys: Captured) -> None:
 
 
 def test_too_many_spins(tmp_path: Path, capsys: Captured) -> None:
-    path = tmp_path / "dense.coo"
-    pairs = ((i, j) for i in range(513) for j in range(i))
-    path.write_text("".join(f"{i} {j} {i * i * j * j % 1009 + 1}\n" for i, j in pairs))
-    line = refusal(capsys, path)
+    squares = np.arange(513) ** 2
+    np.save(tmp_path / "dense.npy", np.triu(np.outer(squares, squares) % 1009 + 1.0, 1))
+    line = refusal(capsys, tmp_path / "dense.npy")
     assert "513" in line
     assert "512" in line
 
