@@ -15,6 +15,7 @@ pytest.importorskip("rustsat")
 
 from pysat.solvers import Solver
 
+from hardscape.benchmarks.maxsat.formulas import planted
 from hardscape.maxsat.methods.exact.prover import board as boards
 from hardscape.maxsat.methods.exact.prover import cores as lower
 from hardscape.maxsat.methods.exact.prover import costs as arithmetic
@@ -397,3 +398,27 @@ def test_wishes_stay_where_there_is_no_time_to_trim_them(said):
     assert costs.weight == {2: 1, 3: 1, 4: 1}
     trimming.trim(costs, lower.Cores(costs), FOREVER)
     assert costs.weight == {3: 1, 4: 1}
+
+
+def test_large_formulas_are_improved_before_they_are_simplified(said, monkeypatch):
+    seen = []
+    turn, simplify = prover.Linear.turn, arithmetic.Costs.simplify
+    monkeypatch.setattr(
+        prover.Linear, "turn", lambda self, until: (seen.append("turn"), turn(self, until))
+    )
+    monkeypatch.setattr(
+        arithmetic.Costs, "simplify", lambda self: (seen.append("simplify"), simplify(self))
+    )
+    monkeypatch.setattr(prover, "_FIRST", 1e-3)
+    n, soft, weights, hard = planted(150, 600, 60, 1)
+    clauses = [*hard, *soft]
+    formula = {
+        "variables": n,
+        "clauses": clauses,
+        "weights": [1] * len(hard) + weights,
+        "hard": [1] * len(hard) + [0] * len(soft),
+    }
+    with pytest.raises(boards.Settled):
+        prover.prove(formula, boards.Board())
+    assert seen[0] == "turn"
+    assert seen.count("simplify") == 1

@@ -56,6 +56,8 @@ _LESS = 4
 #: so many times halved. Who is behind has half of its turn, time after time, until it is so many times halved;
 #: the search by cores, if it satisfied the hard clauses, but once in the first flips.
 _SHORT, _AHEAD, _HALF, _FEW, _MOST_LATE, _LATE, _EARLY = 8, 4, 2, 2, 3, 1, 100_000
+#: How often turns of who asks a solver are halved at first and at most, beside clause weighting that gets on.
+_VAIN, _MOST_VAIN = 3, 6
 #: Flips of a search by cores before any other, as long as few wishes hit them all.
 _START = 50_000
 #: Literals up to which linear programs are solved at once, and what part of its first turn the search by cores
@@ -67,12 +69,6 @@ _SOON, _BEFORE_SOON, _LATER, _RESTED = 4000, 4, 4, 4
 def _nearly_all(cost: tuple[int, int], formula: Formula) -> bool:
     """Whether so little is violated that all clauses may hold together."""
     return cost[0] == 0 and cost[1] <= _LITTLE * formula.total_weight
-
-
-def _asked(together: Together | None, turn: int) -> Iterator[tuple[Search, int]]:
-    """The turn of who asks for all clauses, if it has one."""
-    if together is not None and not together.given_up:
-        yield together, turn
 
 
 def is_small(formula: Formula) -> bool:
@@ -344,8 +340,29 @@ class Schedule:
         late[search] = self._behind(search) * min(most, late.get(search, 0) + 1)
         return turn >> late[search]
 
+    def _asked(
+        self,
+        search: Growing | Together | None,
+        turn: int,
+        weighing: Weighing,
+        vain: dict[type[Search], int],
+    ) -> Iterator[tuple[Search, int]]:
+        """The turn of who asks a solver, if it has one.
+
+        Where clause weighting satisfies hard clauses by itself it is halved some times, since what counts as a
+        flip takes a solver longer: once more for each of its kind that was in vain, once less for others.
+        """
+        if search is None or search.given_up:
+            return
+        before, kind = search.cost(), type(search)
+        late = self._walker.work.formula.num_hard > 0 and self._satisfies(weighing)
+        count = vain.get(kind, _VAIN)
+        yield search, turn >> count if late else turn
+        vain[kind] = max(0, count - 1) if search.cost() < before else min(_MOST_VAIN, count + 1)
+
     def _growing_turns(self, weighing: Weighing, turn: int) -> Iterator[tuple[Search, int]]:
-        """What grows begins again where clause weighting has found something better.
+        """What grows begins again where clause weighting has found something better, and then, where some
+        clauses are hard, nothing in a turn.
 
         Where little is violated a solver is asked for all clauses, too. Where clause weighting itself has never
         satisfied the hard ones, wishes that are literals are exchanged when no more can join, and who stays
@@ -356,6 +373,7 @@ class Schedule:
         swaps = wishes_are_literals(work.formula) and swapping_is_possible(work.formula)
         searches: list[Weighing | Swapping] = [weighing]
         late: dict[Search, int] = {}
+        vain: dict[type[Search], int] = {}
         if len(work.formula.literals) <= _MOST_SWAPPED:
             yield weighing, _BEFORE_GROWN
         while True:
@@ -363,9 +381,9 @@ class Schedule:
             if together is None and _nearly_all(growing.cost(), work.formula):
                 together = Together(work.formula, work.target, self._walker.stop)
             while not growing.given_up:
-                yield growing, turn
+                yield from self._asked(growing, turn, weighing, vain)
                 turn *= 2
-                yield from _asked(together, turn // 2)
+                yield from self._asked(together, turn // 2, weighing, vain)
                 yield (
                     weighing,
                     turn if self._satisfies(weighing) else self._less(weighing, turn, late),
@@ -374,8 +392,8 @@ class Schedule:
                     break
             if growing.cost() < weighing.cost():
                 weighing.adopt(growing.best(), self._walker.stop)
-            known = weighing.cost()
-            while not weighing.cost() < known:
+            known = before = weighing.cost()
+            while not weighing.cost() < known or weighing.cost() < before:
                 if swaps and not (known[0] or self._satisfies(weighing)):
                     how = work.seed, self._stream, work.target
                     searches.append(
@@ -383,8 +401,9 @@ class Schedule:
                     )
                     self._own[searches[-1]] = searches[-1].cost()
                     swaps = False
+                before = weighing.cost() if work.formula.num_hard else known
                 turn *= 2
-                yield from _asked(together, turn // 2)
+                yield from self._asked(together, turn // 2, weighing, vain)
                 for search in searches[::-1]:
                     if isinstance(search, Weighing) or not search.given_up:
                         less = len(searches) > 1

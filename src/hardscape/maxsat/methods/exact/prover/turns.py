@@ -97,9 +97,14 @@ def improve(
         return Branching.of(costs, cores.against) if simplifies and not alone else None
 
     if simplifies:
-        cores.turn(time.thread_time() + max(_BEFORE, _BEFORE_EACH * literals))
+        end = time.thread_time() + max(_BEFORE, _BEFORE_EACH * literals)
+        cores.turn(min(end, time.thread_time() + _FIRST))
+        while not alone and time.thread_time() < end:
+            linear.turn(min(end, time.thread_time() + _FIRST))
+            cores.turn(min(end, time.thread_time() + _FIRST))
         costs.restrict(breaking())
         costs.simplify()
+        linear = Linear(costs, cores)
     for part in _ALONE if literals <= _SMALL else ():
         cores.turn(time.thread_time() + part)
         _branch(branching(), board, part)
