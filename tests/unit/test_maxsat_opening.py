@@ -1,5 +1,7 @@
 """Large formulas: cores of unit propagation first, and beside the others where few wishes hit them all."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -117,3 +119,41 @@ def test_wishes_are_exchanged_where_clause_weighting_never_satisfied_the_hard_cl
     result = searched(formula, 400_000)
     assert formula.evaluate(result.assignment)[:2] == (0, result.cost)
     assert ("Swapping" in searches) is not satisfies
+
+
+class Stub:
+    """A search of some cost."""
+
+    def __init__(self, cost):
+        self.costs, self.given_up = (0, cost), False
+
+    def cost(self):
+        return self.costs
+
+
+@pytest.mark.parametrize(("hard", "satisfies"), [(True, True), (True, False), (False, True)])
+def test_who_asks_in_vain_has_ever_less_beside_clause_weighting_that_gets_on(
+    hard, satisfies, monkeypatch
+):
+    monkeypatch.setattr(schedule.Schedule, "_satisfies", lambda self, search: satisfies)
+    formula = Formula.from_clauses([[1], [-2]], hard=[[1, 2]] if hard else [])
+    walker = SimpleNamespace(work=SimpleNamespace(formula=formula))
+    turns, asks, vain = schedule.Schedule(walker, 0, None), Stub(9), {}
+
+    def turn():
+        ((search, flips),) = turns._asked(asks, 1 << 10, Stub(9), vain)
+        assert search is asks
+        return flips
+
+    had = [turn() for _ in range(8)]
+    if not (hard and satisfies):
+        assert had == [1 << 10] * 8
+        return
+    assert had[0] < 1 << 10
+    assert had[0] > had[1] > had[2]
+    assert had[-1] == had[-2] > 0
+    for _, _ in turns._asked(asks, 1 << 10, Stub(9), vain):
+        asks.costs = 0, 8
+    assert turn() > had[-1]
+    asks.given_up = True
+    assert not list(turns._asked(asks, 8, Stub(9), vain))
