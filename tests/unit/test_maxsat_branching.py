@@ -16,8 +16,8 @@ pytest.importorskip("highspy")
 from hardscape.maxsat.methods.exact.prover import board as boards
 from hardscape.maxsat.methods.exact.prover import branching as branches
 from hardscape.maxsat.methods.exact.prover import costs as arithmetic
-from hardscape.maxsat.methods.exact.prover import cycles as odd
 from hardscape.maxsat.methods.exact.prover import turns
+from hardscape.maxsat.methods.exact.prover.rows import cycles as odd
 from helpers.maxsat_oracle import costs_of_all
 from helpers.maxsat_proofs import Silent, priced
 

@@ -57,7 +57,7 @@ def test_cliques_hold_every_pair_and_no_other(seed):
     clauses = [
         [-a, -b] for a, b in itertools.combinations(range(1, n + 1), 2) if rng.random() < 0.5
     ]
-    rows = relaxation.rows_of(clauses, {})
+    rows = relaxation.rows_of(clauses, (), {})
     pairs = {frozenset(pair) for row in rows for pair in itertools.combinations(row.literals, 2)}
     assert pairs == {frozenset(clause) for clause in clauses}
     assert all(row.least == len(row.literals) - 1 for row in rows)
@@ -175,7 +175,8 @@ def test_where_little_has_a_price_no_program_comes_first():
             "weights": [1] * (prices + 4000),
             "hard": [0] * prices + [1] * 4000,
         }
-        seconds.append(relaxation.first_seconds(arithmetic.Costs.of(formula, Silent())))
+        costs = arithmetic.Costs.of(formula, Silent())
+        seconds.append(relaxation.first_seconds(costs, sum(map(len, costs.clauses))))
     assert seconds[:2] == [np.inf, 0.0]
     assert seconds[2] > 0.05
 

@@ -26,6 +26,7 @@ from hardscape.maxsat.methods.exact.near import proven_at_once, settled_here
 from hardscape.maxsat.methods.exact.pace import (
     Pace,
     asks_in_vain,
+    counters_prevail,
     first_ones,
     promising,
     proof_pays,
@@ -176,6 +177,7 @@ class Proof(Work[Partial]):
             self.pace,
             self.ends,
             hard=self.formula.num_hard > 0,
+            counted=counters_prevail(self.formula),
             first_ones=first_ones(self.formula),
             promising=promising(self.formula, self.incumbent),
         )

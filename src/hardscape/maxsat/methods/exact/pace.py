@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.walkers.schedule import swapping_pays
@@ -30,6 +32,8 @@ LONGER, _SEARCHED_LEAST = 5.0, 0.3
 #: literal, after which assignments that cost little more than the program are there. A proof begins at once up
 #: to a short limit, too, of so many times that, if the search's bound promises something.
 _PRICED, _FIRST, _FIRST_EACH, _TIMES = 65, 0.4, 2.5e-5, 1.5
+#: Share of the hard clauses that are counters' where these prevail.
+_PREVAILS = 0.9
 
 
 class Pace:
@@ -90,9 +94,28 @@ def _bounded(incumbent: Incumbent) -> bool:
     return best is not None and incumbent.lower > _BOUND * best.cost
 
 
+def counters_prevail(formula: Formula) -> bool:
+    """Whether nearly all hard clauses have two literals, one at least of a variable that no other clause has.
+
+    That is how counters say that at most one of many literals holds: a walker sets their variables one by one,
+    and a prover of linear programs does without them.
+    """
+    lengths = np.diff(formula.offsets)
+    pair = (lengths == 2) & formula.hard
+    if not pair.sum() >= _PREVAILS * formula.num_hard > 0:
+        return False
+    of_pair, literals = np.repeat(pair, lengths), formula.literals
+    own = np.zeros((2, formula.num_variables + 1), dtype=bool)  # both signs, and nowhere else
+    own[(literals[of_pair] > 0).astype(int), abs(literals[of_pair])] = True
+    own[:, abs(literals[~of_pair])] = False
+    counters = np.flatnonzero(own[0] & own[1])
+    of_counters = np.isin(abs(literals[of_pair]), counters).reshape(-1, 2)
+    return bool(of_counters.any(axis=1).sum() >= _PREVAILS * formula.num_hard)
+
+
 def promising(formula: Formula, incumbent: Incumbent) -> bool:
     """Whether a proof may come to something soon, by what the search, if it looks for cores, could refute."""
-    if _bounded(incumbent):
+    if _bounded(incumbent) or counters_prevail(formula):
         return True
     return not 0 < formula.num_hard < formula.num_clauses or asks_for_a_cover(formula)
 

@@ -7,7 +7,7 @@ import time
 
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
-from hardscape.maxsat.methods.exact.pace import LONGER, SHORT, Pace
+from hardscape.maxsat.methods.exact.pace import LONGER, SHORT, Pace, counters_prevail
 from hardscape.maxsat.methods.walkers.local import Walker
 from hardscape.maxsat.result import Improvement
 
@@ -34,6 +34,8 @@ _TRIED, _SHORT = 0.25, 20.0
 #: one question is what all others wait for. Up to such a share of the time left, and so many seconds; and for
 #: such a share of these seconds more, since after a late word others follow.
 _WORDLESS, _MOST_WORDLESS, _WORDS = 0.1, 2.5, 0.6
+#: Share of the time left that the prover has until its first word where counters prevail.
+_COUNTED = 0.5
 #: Share of the time left that the prover has before the walker's first turn, and most seconds: its first
 #: assignments are better than most that a walker has by then.
 _AHEAD, _MOST_AHEAD = 0.05, 0.5
@@ -51,15 +53,17 @@ _CLOSE, _FIRST_ONES = 0.5, 0.4
 def first_share(formula: Formula, left: float | None) -> float:
     """The walker's share of the turns at first, with so many seconds left."""
     share = SHARE if formula.num_hard else _SOFT
-    return share if left is None else min(_MOST, max(share, _SEARCHED / max(left, _SEARCHED)))
+    if left is None or counters_prevail(formula):
+        return share
+    return min(_MOST, max(share, _SEARCHED / max(left, _SEARCHED)))
 
 
 class Sharing:
     """The walker's share of the turns, as both have found more or less.
 
     `constant` is what the prover's costs leave out, `pace` the walker's so far, `ends` when the time is up,
-    `hard` whether some clauses are, `first_ones` when the prover has them, and `promising` whether a proof was
-    so before it began.
+    `hard` whether some clauses are, `counted` whether counters prevail among these, `first_ones` when the
+    prover has them, and `promising` whether a proof was so before it began.
     """
 
     def __init__(
@@ -71,6 +75,7 @@ class Sharing:
         ends: float = math.inf,
         *,
         hard: bool = True,
+        counted: bool = False,
         first_ones: float = 0.0,
         promising: bool = True,
     ) -> None:
@@ -83,7 +88,8 @@ class Sharing:
         self._trial = 0.0 if math.isinf(left) else _TRIED * max(0.0, left - _SHORT)
         self._untried = min(_UNTRIED, _UNTRIED_SHARE * left)
         waits = hard and (promising or left > LONGER)
-        self._patient = min(_MOST_WORDLESS, _WORDLESS * left) if waits else 0.0
+        wordless = _COUNTED if counted else _WORDLESS
+        self._patient = min(_MOST_WORDLESS, wordless * left) if waits else 0.0
         self._close = min(first_ones, _FIRST_ONES * left)
         self._said = self._waited = False
 

@@ -24,8 +24,8 @@ from hardscape import native
 from hardscape.maxsat.formula import Formula
 
 #: Literals up to which symmetries are looked for, steps of that, about a tenth of a second, and products of two
-#: clauses of an eliminated variable.
-_LITERALS, _STEPS, _PRODUCTS = 100_000, 10_000_000, 200
+#: clauses of an eliminated variable, and of all.
+_LITERALS, _STEPS, _PRODUCTS, _ALL_PRODUCTS = 100_000, 10_000_000, 200, 200_000
 #: Most pairs of a variable and its image that are compared for a symmetry, and most clauses of all.
 _COMPARED, _CLAUSES = 100, 20_000
 
@@ -37,6 +37,8 @@ def breaking(formula: Formula) -> Clauses:
     if not 0 < len(formula.literals) <= _LITERALS:
         return []
     rows = _resolved(Rows.of(formula))
+    if rows is None:
+        return []
     used, counts = np.unique(abs(rows.literals), return_counts=True)
     rank = dict(zip(used.tolist(), (-counts).tolist(), strict=True))
     return lexicographic(symmetries(rows), rank, formula.num_variables)
@@ -56,8 +58,8 @@ class Rows(NamedTuple):
         return cls(formula.literals.astype(np.int64), np.diff(formula.offsets), weights)
 
 
-def _resolved(rows: Rows) -> Rows:
-    """Without variables of hard clauses of two literals alone."""
+def _resolved(rows: Rows) -> Rows | None:
+    """Without variables of hard clauses of two literals alone; None where that takes long."""
     pair = (rows.lengths == 2) & (rows.weights < 0)
     of_pair, variables = np.repeat(pair, rows.lengths), abs(rows.literals)
     kept = np.zeros(variables.max() + 1, dtype=bool)
@@ -67,15 +69,22 @@ def _resolved(rows: Rows) -> Rows:
     if not near.any():
         return rows
     gone = np.setdiff1d(abs(pairs[near]), np.flatnonzero(kept)).tolist()
-    left = np.concatenate([pairs[~near], _without(pairs[near].tolist(), gone)])
+    others = _without(pairs[near].tolist(), gone)
+    if others is None:
+        return None
+    left = np.concatenate([pairs[~near], others])
     left = np.unique(np.sort(left, axis=1), axis=0)
     literals = np.concatenate([rows.literals[~of_pair], left.ravel()])
     lengths = np.concatenate([rows.lengths[~pair], np.full(len(left), 2)])
     return Rows(literals, lengths, np.concatenate([rows.weights[~pair], np.full(len(left), -1)]))
 
 
-def _without(pairs: Clauses, gone: list[int]) -> NDArray[np.int64]:
-    """Clauses of two literals that say of the others what some with variables that shall be gone do."""
+def _without(pairs: Clauses, gone: list[int]) -> NDArray[np.int64] | None:
+    """Clauses of two literals that say of the others what some with variables that shall be gone do.
+
+    None where these are many.
+    """
+    products = 0
     beside: dict[int, set[int]] = defaultdict(set)
     for a, b in pairs:
         beside[a].add(b)
@@ -84,6 +93,9 @@ def _without(pairs: Clauses, gone: list[int]) -> NDArray[np.int64]:
         positive, negative = beside[v], beside[-v]
         if len(positive) * len(negative) > _PRODUCTS or {v, -v} & (positive | negative):
             continue
+        products += len(positive) * len(negative)
+        if products > _ALL_PRODUCTS:
+            return None
         made = {(a, b) for a in positive for b in negative if a != -b}
         if any(a == b for a, b in made):
             continue  # no pair

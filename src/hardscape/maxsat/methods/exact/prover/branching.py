@@ -19,14 +19,14 @@ from typing import Any, NamedTuple
 
 from .board import Settled
 from .costs import Costs
-from .cycles import OddCycles
 from .program import Program, installed
 from .relaxation import Row, first_seconds, rows_of
+from .rows.cycles import OddCycles
 
 #: Bits that prices and their sum may have in parts of a unit, and most bits of the parts.
 _BITS, _MOST_PARTS = 50, 20
-#: Most literals of the rows.
-_MOST_LITERALS = 300_000
+#: Most literals of the rows, and of the clauses that they are made of.
+_MOST_LITERALS, _MOST_GIVEN = 300_000, 1_000_000
 #: Share of the gap that a round of odd cycles must close, or there is no other one.
 _ENOUGH = 0.03
 #: How far from a whole number a value may lie to be tried as one.
@@ -35,8 +35,9 @@ _WHOLE = 1e-6
 #: better assignment, and how many times its turn it has at most to come to the end. Seconds that are tried
 #: where that does not tell yet, and the share of all processor time so far.
 _HOPE, _LONGER, _TRIED, _TRIED_AGAIN = 1.0, 5.0, 0.05, 0.05
-#: All this where the first program leaves such a share of the cost; so many times more where it leaves less.
-_GAP, _MOST_WORTH = 0.1, 10.0
+#: All this where the first program leaves such a share of the cost; so many times more where it leaves less,
+#: and so many times where counters prevail: programs see what their clauses do not say.
+_GAP, _MOST_WORTH, _COUNTED = 0.1, 10.0, 10.0
 
 
 class Branch(NamedTuple):
@@ -64,7 +65,7 @@ class Branching:
         self._met, self._began = costs.board.cost, time.thread_time()
         literals, sizes, least = _arrays(rows)
         self._rows = Rows(literals, sizes, least, costs.first)
-        self._cycles = OddCycles(costs.given)
+        self._cycles = OddCycles(costs.counters.left)
         total = sum(costs.soft.values())
         self._scale = 1 << min(_MOST_PARTS, max(0, _BITS - total.bit_length()))
         prices = np.zeros(costs.first, dtype=np.int64)
@@ -83,23 +84,29 @@ class Branching:
     @classmethod
     def of(cls, costs: Costs, against: dict[int, set[int]]) -> Branching | None:
         """Those of the clauses that were given; None where programs take long or say little."""
-        literals = sum(map(len, costs.given))
-        if not (costs.soft and installed()) or literals > _MOST_LITERALS:
+        if not (costs.soft and installed()) or sum(map(len, costs.given)) > _MOST_GIVEN:
             return None
-        if sum(costs.soft.values()).bit_length() > _BITS or first_seconds(costs) == math.inf:
+        if sum(costs.soft.values()).bit_length() > _BITS:
             return None
-        rows = rows_of(costs.given, against)
-        return cls(costs, rows) if rows else None
+        rows = rows_of(costs.counters.left, costs.counters.cliques, against)
+        literals = sum(len(row.literals) for row in rows)
+        if not 0 < literals <= _MOST_LITERALS or first_seconds(costs, literals) == math.inf:
+            return None
+        return cls(costs, rows)
 
     def seconds(self, turn: float) -> float:
         """What a turn should be worth: more where the end is near, little where there is none in sight."""
         if self._board.cost != self._met:  # most of what was open ends sooner now
             self._spent = self._closed = 0.0
+        counted = self._costs.counters.prevail
+        if self._root is None and counted:
+            return turn
         far = time.thread_time() - self._began
         left = self._spent * (1 - self._done)  # times what was closed in that time
         if 0 < left <= self._closed * _HOPE * self._worth * far:
             return max(turn, min(2 * left / self._closed, _LONGER * turn))
-        tried = self._worth * max(_TRIED, _TRIED_AGAIN * far)
+        worth = self._worth * (_COUNTED if counted else 1.0)
+        tried = worth * max(_TRIED, _TRIED_AGAIN * far)
         return min(turn, max(0.0, tried - self._spent))
 
     @property
@@ -113,7 +120,7 @@ class Branching:
     def turn(self, until: float) -> None:
         """Go on until a moment; `Settled` if that proves the best assignment."""
         self._until, self._met = until, self._board.cost
-        while self._met is not None and time.thread_time() < until:
+        while time.thread_time() < until:
             self._board.look()
             if not self._left:
                 raise Settled
@@ -136,7 +143,8 @@ class Branching:
 
     def _most(self) -> int:
         """What an assignment costs at most, in parts of a unit, that is better than the best one."""
-        assert self._board.cost is not None
+        if self._board.cost is None:
+            return self._scale * (self._costs.constant + sum(self._costs.soft.values()))
         return self._scale * (self._board.cost - self._step)
 
     def _tell(self) -> None:
@@ -232,7 +240,9 @@ class Branching:
             return
         whole = whole.astype("int64")
         if (self._rows.sums(whole) >= self._rows.bounds).all():
-            self._costs.offer_whole([v if x else -v for v, x in enumerate(whole.tolist(), 1)])
+            told = whole.tolist()
+            if self._costs.counters.complete(told):
+                self._costs.offer_whole([v if x else -v for v, x in enumerate(told, 1)])
 
     def _learn(self, branch: Branch, bound: int) -> None:
         """Note what moving a variable's value cost."""

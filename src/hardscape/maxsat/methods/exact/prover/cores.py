@@ -70,7 +70,7 @@ class Cores:
     def _begin(self) -> None:
         """Pay for what a linear program proposes, and for wishes that exclude one another."""
         self.against = exclusions(self._costs)
-        seconds = first_seconds(self._costs)
+        seconds = first_seconds(self._costs, sum(map(len, self._costs.clauses)))
         self._relaxed = seconds == math.inf
         self.relax(seconds)
         pay_cliques(self._costs, self.against)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Any
 
 from pysat.solvers import Cadical153
 
 from .board import Board, Settled
 from .oracle import BETWEEN_LOOKS, Oracle
+from .rows.counters import Counters
 
 #: Wishes above which a restart of the solver costs more than all else.
 _MANY = 20_000
@@ -100,6 +102,16 @@ class Costs:
         return cls(
             relaxed, weights, Oracle(relaxed.clauses, board, solver, many=len(weights) > _MANY)
         )
+
+    @cached_property
+    def counters(self) -> Counters:
+        """Those among the clauses that were given."""
+        return Counters(self.given, map(abs, self.soft))
+
+    @property
+    def simplified(self) -> bool:
+        """Whether the clauses are others than those that were given and added."""
+        return bool(self._eliminated)
 
     def new(self) -> int:
         """A new variable."""

@@ -23,6 +23,7 @@ from typing import NamedTuple
 from .costs import Costs
 from .exclusions import confirm_clique, wish_for_one
 from .program import Program, installed
+from .rows.counters import Counters
 
 #: Parts of a unit of weight that multipliers are rounded to (halves, thirds, quarters, and fifths are whole),
 #: as long as weights stay below a number of bits.
@@ -43,8 +44,10 @@ class Row(NamedTuple):
     least: int
 
 
-def rows_of(clauses: Iterable[Sequence[int]], against: dict[int, set[int]]) -> list[Row]:
-    """Clauses, and cliques of the pairs of literals that clauses or `against` exclude."""
+def rows_of(
+    clauses: Iterable[Sequence[int]], cliques: Sequence[list[int]], against: dict[int, set[int]]
+) -> list[Row]:
+    """Clauses, and cliques, also of the pairs of literals that clauses or `against` exclude."""
     rows, pairs = [], {x: set(others) for x, others in against.items()}
     for clause in clauses:
         literals = list(dict.fromkeys(clause))
@@ -56,7 +59,8 @@ def rows_of(clauses: Iterable[Sequence[int]], against: dict[int, set[int]]) -> l
         a, b = literals
         pairs.setdefault(-a, set()).add(-b)
         pairs.setdefault(-b, set()).add(-a)
-    return rows + [Row([-x for x in clique], len(clique) - 1) for clique in _cover(pairs)]
+    every = [*cliques, *_cover(pairs)]
+    return rows + [Row([-x for x in clique], len(clique) - 1) for clique in every]
 
 
 def _cover(pairs: dict[int, set[int]]) -> list[list[int]]:
@@ -81,10 +85,15 @@ class Relaxation:
     """The rows of some clauses, and multipliers of them that a linear program proposes."""
 
     def __init__(self, costs: Costs, against: dict[int, set[int]]) -> None:
-        known = (
-            clause for clause in costs.clauses if max(map(abs, clause), default=0) <= costs.first
-        )
-        self.rows = rows_of(known, against)
+        if costs.simplified or len(costs.clauses) > len(costs.given):
+            clauses = [x for x in costs.clauses if max(map(abs, x), default=0) <= costs.first]
+            counters = Counters(clauses, map(abs, costs.soft))
+        else:
+            clauses, counters = costs.given, costs.counters
+        if costs.board.check:  # pair by pair, which takes too long for what counters hide
+            self.rows = rows_of(clauses, (), against)
+        else:
+            self.rows = rows_of(counters.left, counters.cliques, against)
         self.scale = _PARTS if max(costs.soft.values()) < 1 << _BITS else 1
         self._costs = costs
         self.multipliers: list[int] = []
@@ -118,12 +127,11 @@ class Relaxation:
         return [(row, q) for row, q in zip(self.rows, self.multipliers, strict=False) if q]
 
 
-def first_seconds(costs: Costs) -> float:
+def first_seconds(costs: Costs, literals: int) -> float:
     """Processor time that a program may take before anything else was done; infinite where none is worth it.
 
-    That is where little has a price: a formula has very many literals for each wish.
+    That is where little has a price: there are very many literals for each wish.
     """
-    literals = sum(map(len, costs.clauses))
     if literals > _PRICED * len(costs.soft):
         return math.inf
     late = literals > max(_LARGE, _PRICED_LARGE * len(costs.soft))

@@ -17,6 +17,9 @@ from .linear import Linear
 from .oracle import FEW_CONFLICTS, Oracle
 from .trim import trim
 
+#: Literals up to which counters are looked for, and processor time of branches before all else where these
+#: prevail.
+_COUNTED, _OPENING = 1_000_000, 2.0
 #: Processor time of the first turn, of the last, and their ratio, in seconds.
 _FIRST, _LONGEST, _GROWTH = 0.3, 20.0, 1.5
 #: The same for cores and branches alone at first, of up to so many literals: short proofs need nothing else.
@@ -37,8 +40,11 @@ _RELAXED, _LEAST, _NEAR = 0.2, 0.0625, 0.1
 _TRIES, _LONG = 10, 8000
 
 
-def begin(costs: Costs) -> None:
-    """Have an assignment, or the proof that there is none, by whichever of three solvers has it first."""
+def begin(costs: Costs, beside: Callable[[float], object] = float) -> None:
+    """Have an assignment, or the proof that there is none, by whichever of three solvers has it first.
+
+    After each long try somebody else has as many seconds.
+    """
     board = costs.board
     board.look()
     if board.cost is not None:
@@ -46,11 +52,14 @@ def begin(costs: Costs) -> None:
     wishful, plain = (Oracle(costs.clauses, board, "m22", most=_LONG) for _ in range(2))
     wishful.prefer(list(costs.weight))
     for oracle, conflicts in _tries(wishful, plain, costs.oracle):
+        began = time.thread_time()
         answer = oracle.ask([], conflicts)
         if answer is False:
             raise Settled
         if answer:
             costs.offer(oracle.model())
+        elif conflicts > FEW_CONFLICTS:
+            beside(time.thread_time() - began)
         if board.cost is not None:
             break
     wishful.delete()
@@ -83,9 +92,7 @@ def improve(
 
     Clauses that break symmetries are asked for where it takes longer than a moment.
     """
-    board = costs.board
-    begin(costs)
-    literals = sum(map(len, costs.clauses))
+    board, literals = costs.board, sum(map(len, costs.clauses))
     long = board.patience == math.inf and not costs.oracle.premise  # short ones ended before
     cores = Cores(costs, thorough=long and literals <= _SMALL)
     linear = Linear(costs, cores)
@@ -96,6 +103,11 @@ def improve(
     def branching() -> Branching | None:
         return Branching.of(costs, cores.against) if simplifies and not alone else None
 
+    if simplifies and not alone and literals <= _COUNTED and costs.counters.prevail:
+        _branch(branching(), board, _OPENING)
+        begin(costs, lambda seconds: _branch(branching(), board, seconds))
+    else:
+        begin(costs)
     if simplifies:
         end = time.thread_time() + max(_BEFORE, _BEFORE_EACH * literals)
         cores.turn(min(end, time.thread_time() + _FIRST))

@@ -12,7 +12,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from .relaxation import Row
+from ..relaxation import Row
 
 #: By how much values must violate a row, and most literals of one.
 _VIOLATED, _LONGEST = 0.05, 9

@@ -1,0 +1,1 @@
+"""Rows of linear programs that clauses do not say one by one."""
