@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "maxsat/instance.hpp"
+#include "maxsat/links.hpp"
 #include "native/arrays.hpp"
 
 namespace hardscape::maxsat {
@@ -18,13 +19,6 @@ namespace {
 
 constexpr std::int64_t kMaxWeight = INT64_MAX;
 constexpr std::int8_t kOpen = -1;
-
-// A formula as Python has it, and the numbers that its variables had.
-struct Left {
-  std::vector<std::int32_t> original, literals, offsets;
-  std::vector<std::int64_t> weights;
-  std::vector<std::uint8_t> hard;
-};
 
 class Presolve {
  public:
@@ -59,7 +53,7 @@ class Presolve {
   bool spared() const {
     const auto whole = static_cast<std::uint64_t>(given_.offsets[given_.count]);
     return whole > std::max<std::uint64_t>(kLarge, 4 * fixed.size()) && !demanding_ &&
-           constant == 0 && left() > whole - whole / kSpared;
+           constant == 0 && left() > whole - whole / kSpared && linked() <= whole / kSpared;
   }
 
   // What is left, variables renumbered from 1 in their order.
@@ -161,6 +155,23 @@ class Presolve {
     std::uint64_t found = 0;
     for (std::size_t c = 0; c < size_.size(); ++c)
       if (alive_[c]) found += size_[c];
+    return found;
+  }
+
+  // Literals of hard clauses of two that hold a variable of such clauses alone.
+  std::uint64_t linked() const {
+    std::vector<std::uint8_t> other(fixed.size());
+    const auto any = [&](std::size_t c, auto&& act) {
+      for (std::int32_t i = given_.offsets[c]; i < given_.offsets[c + 1]; ++i)
+        if (act(Clauses::variable(given_.literals[i]))) return true;
+      return false;
+    };
+    const auto is_pair = [&](std::size_t c) { return given_.hard[c] && size_[c] == 2; };
+    for (std::size_t c = 0; c < size_.size(); ++c)
+      if (alive_[c] && !is_pair(c)) any(c, [&](std::uint32_t v) { return other[v] = 1, false; });
+    std::uint64_t found = 0;
+    for (std::size_t c = 0; c < size_.size(); ++c)
+      if (alive_[c] && is_pair(c) && any(c, [&](std::uint32_t v) { return !other[v]; })) found += 2;
     return found;
   }
 
@@ -394,11 +405,12 @@ class Presolve {
 };
 
 // Whether the formula stays as it is, unsatisfiable, constant high, constant low, fixed, original,
-// literals, offsets, weights, hard.
+// literals, offsets, weights, hard, and Links.
 using Presolved =
     std::tuple<bool, bool, std::uint64_t, std::uint64_t, NumpyArray<std::int8_t>,
                NumpyArray<std::int32_t>, NumpyArray<std::int32_t>, NumpyArray<std::int32_t>,
-               NumpyArray<std::int64_t>, NumpyArray<std::uint8_t>>;
+               NumpyArray<std::int64_t>, NumpyArray<std::uint8_t>, NumpyArray<std::int32_t>,
+               NumpyArray<std::int32_t>, NumpyArray<std::int32_t>>;
 
 // Nothing where `stop` was set meanwhile.
 std::optional<Presolved> presolve(const nb::object& formula,
@@ -407,6 +419,7 @@ std::optional<Presolved> presolve(const nb::object& formula,
   if (stopped(0)) return std::nullopt;
   const Clauses given(formula);
   Left left;
+  Links links;
   std::vector<std::int8_t> fixed;
   bool spared = false, unsatisfiable = false, incomplete = false;
   unsigned __int128 constant = 0;
@@ -418,15 +431,33 @@ std::optional<Presolved> presolve(const nb::object& formula,
     constant = work.constant;
     spared = !unsatisfiable && !work.incomplete && work.spared();
     if (!spared && !unsatisfiable && !work.incomplete) left = work.collect();
-    incomplete = work.incomplete;
     fixed = std::move(work.fixed);
+    incomplete = work.incomplete || !Linking(left, stopped).run(links);
   }
   if (incomplete) return std::nullopt;
   return Presolved(spared, unsatisfiable, static_cast<std::uint64_t>(constant >> 64),
                    static_cast<std::uint64_t>(constant), to_array(std::move(fixed)),
                    to_array(std::move(left.original)), to_array(std::move(left.literals)),
                    to_array(std::move(left.offsets)), to_array(std::move(left.weights)),
-                   to_array(std::move(left.hard)));
+                   to_array(std::move(left.hard)), to_array(std::move(links.variables)),
+                   to_array(std::move(links.offsets)), to_array(std::move(links.literals)));
+}
+
+// Gives variables that went their values in each row, the last one first.
+void complete(nb::ndarray<std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu> rows,
+              Vector<std::int32_t> variables, Vector<std::int32_t> offsets,
+              Vector<std::int32_t> literals) {
+  for (std::size_t row = 0; row < rows.shape(0); ++row) {
+    std::uint8_t* const values = rows.data() + row * rows.shape(1);
+    for (std::size_t i = variables.shape(0); i-- > 0;) {
+      std::uint8_t value = 0;
+      for (std::int32_t k = offsets.data()[i]; k < offsets.data()[i + 1] && !value; ++k) {
+        const std::int32_t x = literals.data()[k];
+        value = values[Clauses::variable(x)] == (x < 0);
+      }
+      values[variables.data()[i] - 1] = value;
+    }
+  }
 }
 
 }  // namespace
@@ -434,6 +465,9 @@ std::optional<Presolved> presolve(const nb::object& formula,
 void bind_presolve(nb::module_& module) {
   module.def("presolve", &presolve, nb::arg("formula"), nb::arg("stop").none() = nb::none(),
              "What is left of a formula, and what every assignment of it costs besides.");
+  module.def("complete", &complete, nb::arg("rows").noconvert(), nb::arg("variables"),
+             nb::arg("offsets"), nb::arg("literals"),
+             "Values of the variables that went, in assignments of the whole formula.");
 }
 
 }  // namespace hardscape::maxsat

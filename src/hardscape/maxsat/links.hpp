@@ -1,0 +1,213 @@
+// Variables that only hard clauses of two literals have, as those of ladders, chains of orders and
+// counters of at most one: each goes where its clauses' resolvents are few (bounded variable
+// elimination, N. Een and A. Biere, SAT 2005). What is left holds if and only if values of those
+// that went make all of it hold.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "maxsat/instance.hpp"
+
+namespace hardscape::maxsat {
+
+// A formula that presolve has left, and the numbers that its variables had, from 1.
+struct Left {
+  std::vector<std::int32_t> original, literals, offsets;
+  std::vector<std::int64_t> weights;
+  std::vector<std::uint8_t> hard;
+
+  std::size_t clauses() const { return weights.size(); }
+};
+
+// Variables that went, in order, by their numbers in the whole formula, and of each the other
+// literals of the clauses that hold it as it is: it is true where one of them is false.
+struct Links {
+  std::vector<std::int32_t> variables, offsets{0}, literals;
+};
+
+class Linking {
+ public:
+  Linking(Left& left, const Poll& stopped) : left_(left), stopped_(stopped) {}
+
+  // False if stopped on the way. Nothing goes where the formula would grow by too much: chains that
+  // are cut in the middle are harder for a search than whole ones.
+  bool run(Links& links) {
+    if (!find()) return true;
+    const std::size_t literals = left_.literals.size();
+    most_ = static_cast<std::ptrdiff_t>(most(literals) - literals);
+    beside_.resize(2 * only_.size());
+    met_.assign(kFirstSlots, 0);
+    for (std::size_t c = 0; c < left_.clauses(); ++c) {
+      if (stopped_(c)) return false;
+      if (!is_pair(c)) continue;
+      const std::int32_t* const pair = &left_.literals[left_.offsets[c]];
+      add(Clauses::code(pair[0]), Clauses::code(pair[1]));
+    }
+    for (std::uint32_t v = 0; v < only_.size(); ++v) {
+      if (stopped_(v)) return false;
+      if (!only_[v] || consider(v, links)) continue;
+      links = {};
+      return true;
+    }
+    if (!links.variables.empty()) collect();
+    return true;
+  }
+
+ private:
+  bool is_pair(std::size_t c) const {
+    return left_.hard[c] && left_.offsets[c + 1] - left_.offsets[c] == 2;
+  }
+
+  // Which variables are in hard clauses of two literals alone. False if none is, or where nearly
+  // all hard clauses have one: there counters are what is left to prove, and a prover has cliques
+  // for them.
+  bool find() {
+    only_.assign(left_.original.size(), 1);
+    std::size_t hard = 0, linked = 0;
+    for (std::size_t c = 0; c < left_.clauses(); ++c) {
+      hard += left_.hard[c];
+      if (is_pair(c)) continue;
+      for (std::int32_t i = left_.offsets[c]; i < left_.offsets[c + 1]; ++i)
+        only_[Clauses::variable(left_.literals[i])] = 0;
+    }
+    for (std::size_t c = 0; c < left_.clauses(); ++c) {
+      if (!is_pair(c)) continue;
+      const std::int32_t* const pair = &left_.literals[left_.offsets[c]];
+      linked += only_[Clauses::variable(pair[0])] || only_[Clauses::variable(pair[1])];
+    }
+    return linked > 0 && static_cast<double>(linked) < kPrevails * static_cast<double>(hard);
+  }
+
+  bool gone(std::uint32_t l) const { return only_[l >> 1] == kGone; }
+
+  // The clauses of a literal, by the other one; those whose other one went are forgotten.
+  std::vector<std::uint32_t>& of(std::uint32_t l) {
+    std::erase_if(beside_[l], [&](std::uint32_t other) { return gone(other); });
+    return beside_[l];
+  }
+
+  // Where a clause of two literals is in the table, or would be.
+  std::size_t place(std::uint64_t key) const {
+    const std::size_t mask = met_.size() - 1;
+    std::size_t at = (key * 0x9e3779b97f4a7c15ull >> 32) & mask;
+    while (met_[at] != 0 && met_[at] != key) at = (at + 1) & mask;
+    return at;
+  }
+
+  // Knows a clause of two literals; false if it did before.
+  bool add(std::uint32_t a, std::uint32_t b) {
+    if (a > b) std::swap(a, b);
+    const std::uint64_t key = std::uint64_t{a} << 32 | b;  // not 0: a is less than b
+    const std::size_t at = place(key);
+    if (met_[at] == key) return false;
+    met_[at] = key;
+    if (2 * ++known_ > met_.size()) {
+      std::vector<std::uint64_t> keys(4 * met_.size());
+      keys.swap(met_);
+      for (const std::uint64_t each : keys)
+        if (each != 0) met_[place(each)] = each;
+    }
+    if (only_[a >> 1]) beside_[a].push_back(b);
+    if (only_[b >> 1]) beside_[b].push_back(a);
+    return true;
+  }
+
+  // Lets a variable go, unless a resolvent is a single literal; false where the formula grows by
+  // too much.
+  bool consider(std::uint32_t v, Links& links) {
+    const std::vector<std::uint32_t>&with = of(2 * v), &without = of(2 * v + 1);
+    const auto before = static_cast<std::ptrdiff_t>(with.size() + without.size());
+    const auto product = static_cast<std::ptrdiff_t>(with.size() * without.size());
+    if (product > kMost) return true;
+    if (grown_ + 2 * (product - before) > most_) return false;
+    for (const std::uint32_t a : with)
+      if (std::ranges::find(without, a) != without.end()) return true;
+    only_[v] = kGone;
+    grown_ -= 2 * before;
+    for (const std::uint32_t a : with)
+      for (const std::uint32_t b : without)
+        if (a != (b ^ 1) && add(a, b)) {
+          fresh_.emplace_back(a, b);
+          grown_ += 2;
+        }
+    links.variables.push_back(left_.original[v]);
+    for (const std::uint32_t a : with) links.literals.push_back(named(a));
+    links.offsets.push_back(static_cast<std::int32_t>(links.literals.size()));
+    std::vector<std::uint32_t>().swap(beside_[2 * v]);
+    std::vector<std::uint32_t>().swap(beside_[2 * v + 1]);
+    return true;
+  }
+
+  // A literal by the number that its variable has in the whole formula.
+  std::int32_t named(std::uint32_t l) const {
+    const std::int32_t number = left_.original[l >> 1];
+    return l & 1 ? -number : number;
+  }
+
+  // Leaves out what went, adds what it left, and numbers the variables anew.
+  void collect() {
+    const auto went = [&](std::size_t c) {
+      const std::int32_t* const pair = &left_.literals[left_.offsets[c]];
+      return is_pair(c) && (gone(Clauses::code(pair[0])) || gone(Clauses::code(pair[1])));
+    };
+    std::erase_if(fresh_, [&](const auto& pair) { return gone(pair.first) || gone(pair.second); });
+    std::vector<std::int32_t> number(only_.size());
+    for (std::size_t c = 0; c < left_.clauses(); ++c)
+      if (!went(c))
+        for (std::int32_t i = left_.offsets[c]; i < left_.offsets[c + 1]; ++i)
+          number[Clauses::variable(left_.literals[i])] = 1;
+    for (const auto& [a, b] : fresh_) number[a >> 1] = number[b >> 1] = 1;
+    Left left;
+    for (std::uint32_t v = 0; v < only_.size(); ++v) {
+      if (number[v] == 0) continue;  // what is in no clause any more does not matter
+      left.original.push_back(left_.original[v]);
+      number[v] = static_cast<std::int32_t>(left.original.size());
+    }
+    const auto put = [&](std::uint32_t l) {
+      left.literals.push_back(l & 1 ? -number[l >> 1] : number[l >> 1]);
+    };
+    const auto end = [&](std::int64_t weight, std::uint8_t hard) {
+      left.offsets.push_back(static_cast<std::int32_t>(left.literals.size()));
+      left.weights.push_back(weight);
+      left.hard.push_back(hard);
+    };
+    left.offsets.push_back(0);
+    for (std::size_t c = 0; c < left_.clauses(); ++c) {
+      if (went(c)) continue;
+      for (std::int32_t i = left_.offsets[c]; i < left_.offsets[c + 1]; ++i)
+        put(Clauses::code(left_.literals[i]));
+      end(left_.weights[c], left_.hard[c]);
+    }
+    for (const auto& [a, b] : fresh_) {
+      put(a);
+      put(b);
+      end(0, 1);
+    }
+    left_ = std::move(left);
+  }
+
+  // Literals that so many may become.
+  static std::size_t most(std::size_t literals) {
+    return std::min<std::size_t>(std::max(kLarge, literals + literals / 4), INT32_MAX);
+  }
+
+  static constexpr double kPrevails = 0.9;      // as in methods/exact/pace.py
+  static constexpr std::ptrdiff_t kMost = 100;  // resolvents of a variable
+  static constexpr std::size_t kLarge = 2'000'000, kFirstSlots = 1024;
+  static constexpr std::uint8_t kGone = 2;  // of only_: 0 where the variable has other clauses
+
+  Left& left_;
+  Poll stopped_;
+  std::vector<std::uint8_t> only_;
+  std::vector<std::vector<std::uint32_t>> beside_;  // of literals that may go
+  std::vector<std::uint64_t> met_;                  // clauses of two literals, with open addresses
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> fresh_;  // resolvents
+  std::size_t known_ = 0;
+  std::ptrdiff_t grown_ = 0, most_ = 0;  // literals
+};
+
+}  // namespace hardscape::maxsat
