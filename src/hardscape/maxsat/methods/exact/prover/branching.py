@@ -25,8 +25,8 @@ from .rows.cycles import OddCycles
 
 #: Bits that prices and their sum may have in parts of a unit, and most bits of the parts.
 _BITS, _MOST_PARTS = 50, 20
-#: Most literals of the rows, and of the clauses that they are made of.
-_MOST_LITERALS, _MOST_GIVEN = 300_000, 1_000_000
+#: Most literals of the rows.
+_MOST_LITERALS = 300_000
 #: Share of the gap that a round of odd cycles must close, or there is no other one.
 _ENOUGH = 0.03
 #: How far from a whole number a value may lie to be tried as one.
@@ -65,7 +65,7 @@ class Branching:
         self._met, self._began = costs.board.cost, time.thread_time()
         literals, sizes, least = _arrays(rows)
         self._rows = Rows(literals, sizes, least, costs.first)
-        self._cycles = OddCycles(costs.counters.left)
+        self._cycles = OddCycles(costs.unrolled[0])
         total = sum(costs.soft.values())
         self._scale = 1 << min(_MOST_PARTS, max(0, _BITS - total.bit_length()))
         prices = np.zeros(costs.first, dtype=np.int64)
@@ -84,13 +84,12 @@ class Branching:
     @classmethod
     def of(cls, costs: Costs, against: dict[int, set[int]]) -> Branching | None:
         """Those of the clauses that were given; None where programs take long or say little."""
-        if not (costs.soft and installed()) or sum(map(len, costs.given)) > _MOST_GIVEN:
+        if not (costs.soft and installed()) or sum(costs.soft.values()).bit_length() > _BITS:
             return None
-        if sum(costs.soft.values()).bit_length() > _BITS:
+        if costs.counters is None and not _programs_pay(costs, sum(map(len, costs.given))):
             return None
-        rows = rows_of(costs.counters.left, costs.counters.cliques, against)
-        literals = sum(len(row.literals) for row in rows)
-        if not 0 < literals <= _MOST_LITERALS or first_seconds(costs, literals) == math.inf:
+        rows = rows_of(*costs.unrolled, against)
+        if not (rows and _programs_pay(costs, sum(len(row.literals) for row in rows))):
             return None
         return cls(costs, rows)
 
@@ -98,7 +97,7 @@ class Branching:
         """What a turn should be worth: more where the end is near, little where there is none in sight."""
         if self._board.cost != self._met:  # most of what was open ends sooner now
             self._spent = self._closed = 0.0
-        counted = self._costs.counters.prevail
+        counted = self._costs.counters is not None
         if self._root is None and counted:
             return turn
         far = time.thread_time() - self._began
@@ -241,7 +240,8 @@ class Branching:
         whole = whole.astype("int64")
         if (self._rows.sums(whole) >= self._rows.bounds).all():
             told = whole.tolist()
-            if self._costs.counters.complete(told):
+            counters = self._costs.counters
+            if counters is None or counters.complete(told):
                 self._costs.offer_whole([v if x else -v for v, x in enumerate(told, 1)])
 
     def _learn(self, branch: Branch, bound: int) -> None:
@@ -272,6 +272,11 @@ class Branching:
         down, up = np.maximum(each * [shares, 1 - shares], _WHOLE)
         best = (down * up).argmax()
         return int(broken[best]), float(shares[best])
+
+
+def _programs_pay(costs: Costs, literals: int) -> bool:
+    """Whether programs of so many literals take little time and say something."""
+    return literals <= _MOST_LITERALS and first_seconds(costs, literals) < math.inf
 
 
 def _arrays(rows: list[Row]) -> tuple[Any, ...]:

@@ -16,6 +16,8 @@ from .rows.counters import Counters
 _MANY = 20_000
 #: Share of the clauses that simpler ones may be at most, or they are not worth it.
 _SHRUNK = 0.9
+#: Most literals of clauses of two that are looked through for counters at once.
+_MOST_COUNTED = 1_000_000
 #: What CaDiCaL says of clauses that contradict one another.
 _REFUTED = 20
 
@@ -104,14 +106,20 @@ class Costs:
         )
 
     @cached_property
-    def counters(self) -> Counters:
-        """Those among the clauses that were given."""
-        return Counters(self.given, map(abs, self.soft))
+    def counters(self) -> Counters | None:
+        """Those among the clauses that were given, where they prevail."""
+        pairs = sum(len(clause) == 2 for clause in self.given)
+        if not _MOST_COUNTED >= 2 * pairs > len(self.given):
+            return None
+        found = Counters(self.given, map(abs, self.soft))
+        return found if found.prevail else None
 
     @property
-    def simplified(self) -> bool:
-        """Whether the clauses are others than those that were given and added."""
-        return bool(self._eliminated)
+    def unrolled(self) -> tuple[Sequence[Sequence[int]], Sequence[list[int]]]:
+        """The clauses that were given, and in place of counters that prevail cliques."""
+        if self.counters is None:
+            return self.given, ()
+        return self.counters.left, self.counters.cliques
 
     def new(self) -> int:
         """A new variable."""

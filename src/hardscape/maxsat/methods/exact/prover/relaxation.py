@@ -23,7 +23,6 @@ from typing import NamedTuple
 from .costs import Costs
 from .exclusions import confirm_clique, wish_for_one
 from .program import Program, installed
-from .rows.counters import Counters
 
 #: Parts of a unit of weight that multipliers are rounded to (halves, thirds, quarters, and fifths are whole),
 #: as long as weights stay below a number of bits.
@@ -85,15 +84,12 @@ class Relaxation:
     """The rows of some clauses, and multipliers of them that a linear program proposes."""
 
     def __init__(self, costs: Costs, against: dict[int, set[int]]) -> None:
-        if costs.simplified or len(costs.clauses) > len(costs.given):
-            clauses = [x for x in costs.clauses if max(map(abs, x), default=0) <= costs.first]
-            counters = Counters(clauses, map(abs, costs.soft))
-        else:
-            clauses, counters = costs.given, costs.counters
-        if costs.board.check:  # pair by pair, which takes too long for what counters hide
-            self.rows = rows_of(clauses, (), against)
-        else:
-            self.rows = rows_of(counters.left, counters.cliques, against)
+        clauses, cliques = costs.unrolled
+        if costs.counters is None or costs.board.check:  # checks are pair by pair, which takes long
+            first = costs.first
+            clauses = [x for x in costs.clauses if max(map(abs, x), default=0) <= first]
+            cliques = ()
+        self.rows = rows_of(clauses, cliques, against)
         self.scale = _PARTS if max(costs.soft.values()) < 1 << _BITS else 1
         self._costs = costs
         self.multipliers: list[int] = []

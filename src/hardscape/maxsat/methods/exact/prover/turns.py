@@ -17,9 +17,8 @@ from .linear import Linear
 from .oracle import FEW_CONFLICTS, Oracle
 from .trim import trim
 
-#: Literals up to which counters are looked for, and processor time of branches before all else where these
-#: prevail.
-_COUNTED, _OPENING = 1_000_000, 2.0
+#: Processor time of branches before all else where counters prevail.
+_OPENING = 2.0
 #: Processor time of the first turn, of the last, and their ratio, in seconds.
 _FIRST, _LONGEST, _GROWTH = 0.3, 20.0, 1.5
 #: The same for cores and branches alone at first, of up to so many literals: short proofs need nothing else.
@@ -103,7 +102,7 @@ def improve(
     def branching() -> Branching | None:
         return Branching.of(costs, cores.against) if simplifies and not alone else None
 
-    if simplifies and not alone and literals <= _COUNTED and costs.counters.prevail:
+    if simplifies and not alone and costs.counters is not None:
         _branch(branching(), board, _OPENING)
         begin(costs, lambda seconds: _branch(branching(), board, seconds))
     else:
