@@ -99,6 +99,7 @@ def test_cliques_and_values_say_what_the_clauses_do(seed):
     pairs = [rng.choice(n + hidden, 2, replace=False) + 1 for _ in range(count)]
     clauses = [[int(v) * int(rng.choice([-1, 1], p=[0.7, 0.3])) for v in pair] for pair in pairs]
     found = Counters(clauses, range(1, n + 1))
+    assert all(len({abs(x) for x in clique}) == len(clique) for clique in found.cliques)
     for values in itertools.product((0, 1), repeat=n):
         told = [*values, *[0] * hidden]
         suits = all(

@@ -130,7 +130,7 @@ class _Part:
                 bits |= reach[y]
             if bits & bit[x]:
                 return None
-            found.append(bits)
+            found.append(bits & ~bit.get(-x, 0))  # that is said anyway
         return found
 
     def complete(self, values: list[int]) -> bool:
