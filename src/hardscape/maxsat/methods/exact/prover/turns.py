@@ -36,7 +36,7 @@ _PACE = 0.5
 #: doubled; that is little which is no more than such a share of the cost.
 _RELAXED, _LEAST, _NEAR = 0.2, 0.0625, 0.1
 #: Tries of few conflicts for a first assignment, and conflicts of each longer one.
-_TRIES, _LONG = 10, 12_000
+_TRIES, _LONG = 10, 8000
 
 
 def begin(costs: Costs, beside: Callable[[float], object] = float) -> None:
@@ -68,7 +68,7 @@ def begin(costs: Costs, beside: Callable[[float], object] = float) -> None:
 def _tries(wishful: Oracle, plain: Oracle, last: Oracle) -> Iterator[tuple[Oracle, int]]:
     """Who tries next, and with how many conflicts; what takes one of them seconds, another one has at once."""
     yield from [(wishful, FEW_CONFLICTS)] * _TRIES
-    yield from ((oracle, _LONG) for oracle in itertools.cycle([last, plain, last, wishful]))
+    yield from ((oracle, _LONG) for oracle in itertools.cycle([plain, last, wishful, last]))
 
 
 def prove(formula: dict[str, Any], board: Board, number: int = 0) -> None:
