@@ -79,7 +79,9 @@ class Linking {
       const std::int32_t* const pair = &left_.literals[left_.offsets[c]];
       linked += only_[Clauses::variable(pair[0])] || only_[Clauses::variable(pair[1])];
     }
-    return linked > 0 && static_cast<double>(linked) < kPrevails * static_cast<double>(hard);
+    const auto many = static_cast<std::size_t>(std::ranges::count(only_, 1));
+    return many > 0 && many >= only_.size() / kNoticed &&
+           static_cast<double>(linked) < kPrevails * static_cast<double>(hard);
   }
 
   bool gone(std::uint32_t l) const { return only_[l >> 1] == kGone; }
@@ -195,6 +197,7 @@ class Linking {
     return std::min<std::size_t>(std::max(kLarge, literals + literals / 4), INT32_MAX);
   }
 
+  static constexpr std::size_t kNoticed = 16;   // one in so many variables
   static constexpr double kPrevails = 0.9;      // as in methods/exact/pace.py
   static constexpr std::ptrdiff_t kMost = 100;  // resolvents of a variable
   static constexpr std::size_t kLarge = 2'000'000, kFirstSlots = 1024;

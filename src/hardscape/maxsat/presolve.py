@@ -82,8 +82,9 @@ def presolve(formula: Formula, *, stop: NDArray[np.uint8] | None = None) -> Pres
 
     Variables that only hard clauses of two literals have, as those of ladders, chains of orders and counters of
     at most one, give way to their resolvents, at most 100 of each (bounded variable elimination: N. Een and
-    A. Biere, SAT 2005): all of them, or none where more than two million literals were left and a
-    quarter more, or where nine in ten hard clauses have such a variable, which a prover knows better.
+    A. Biere, SAT 2005): all of them, or none where they are less than one in 16 variables, where more than two
+    million literals were left and a quarter more, or where nine in ten hard clauses have one, which a prover
+    knows better.
 
     A formula of more than two million literals stays as it is, the same object, where all this would take less
     than one in 32 of them, no clause would become shorter, and no cost constant: a copy would take as much

@@ -54,8 +54,9 @@ _BETWEEN = 0.1
 _BEFORE, _BEFORE_TARGET, _MEANWHILE = 0.04, 0.1, 0.03
 #: The same before tables are thought of, which take long to plan for what is found at once.
 _BEFORE_TABLES = 0.01
-#: The same on one thread as long as hard clauses stay violated that a solver is asked about.
-_BEFORE_FEASIBLE = 0.3
+#: The same on one thread as long as hard clauses stay violated that a solver is asked about; and the share of
+#: the time limit where counters prevail, whose proof begins with linear programs and not with an assignment.
+_BEFORE_FEASIBLE, _FEASIBLE_SHARE = 0.3, 0.4
 #: Share of the time limit, and most seconds, that is searched before the proof where the search is not the
 #: prover's neighbour: on a GPU, by an executor, or with a given number of flips.
 _FIRST_SHARE, _FIRST_SECONDS = 0.2, 2.0
@@ -386,7 +387,10 @@ class Exact(Method):
         if len(options.devices) > 1 or task.narrowed or here:
             return
         local = replace(local, endless=True)  # one that ends begins anew
-        while not task.over and pace.seconds < _BEFORE_FEASIBLE and asks_in_vain(task):
+        until = _BEFORE_FEASIBLE
+        if left is not None and counters_prevail(task.presolved.formula):
+            until = max(until, _FEASIBLE_SHARE * left)
+        while not task.over and pace.seconds < until and asks_in_vain(task):
             walk(_BEFORE)
         if left is None or not proof_waits(task):
             return

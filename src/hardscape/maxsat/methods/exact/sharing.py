@@ -91,7 +91,7 @@ class Sharing:
         wordless = _COUNTED if counted else _WORDLESS
         self._patient = min(_MOST_WORDLESS, wordless * left) if waits else 0.0
         self._close = min(first_ones, _FIRST_ONES * left)
-        self._said = self._waited = False
+        self._said, self._waited = counted, False
 
     def of(self, best: Improvement | None, lower: int = 0, proved: float = math.inf) -> float:
         """Of the next turn; the least while hard clauses are violated: a solver is likelier to satisfy them.
