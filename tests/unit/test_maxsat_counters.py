@@ -185,6 +185,6 @@ def test_symmetries_behind_long_counters_are_not_looked_for(monkeypatch):
     hard, weights, _, top = partition(12, 300, 6, 1)
     wishes = [[-i] for i in range(1, len(weights) + 1)]
     formula = Formula.from_clauses(wishes, weights, hard=hard, num_variables=top)
-    monkeypatch.setattr(breaking, "_ALL_PRODUCTS", 100)
+    monkeypatch.setattr(breaking, "_GROWTH", 100)
     monkeypatch.setattr(breaking, "symmetries", None)  # never called
     assert breaking.breaking(formula) == []

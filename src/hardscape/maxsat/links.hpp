@@ -33,12 +33,27 @@ class Linking {
  public:
   Linking(Left& left, const Poll& stopped) : left_(left), stopped_(stopped) {}
 
-  // False if stopped on the way. Nothing goes where the formula would grow by too much: chains that
-  // are cut in the middle are harder for a search than whole ones.
+  // For a search, where that pays. False if stopped on the way.
   bool run(Links& links) {
-    if (!find()) return true;
+    find();
     const std::size_t literals = left_.literals.size();
-    most_ = static_cast<std::ptrdiff_t>(most(literals) - literals);
+    return !pays() || resolve(links, most(literals) - literals);
+  }
+
+  // Wherever there are any, up to so many more literals. False if stopped on the way.
+  bool run(Links& links, std::size_t most) {
+    find();
+    return many_ == 0 || resolve(links, most);
+  }
+
+  // Whether the formula would have grown by too much.
+  bool refused() const { return refused_; }
+
+ private:
+  // Nothing goes where the formula would grow by too much: chains that are cut in the middle are
+  // harder for a search than whole ones.
+  bool resolve(Links& links, std::size_t most) {
+    most_ = static_cast<std::ptrdiff_t>(most);
     beside_.resize(2 * only_.size());
     met_.assign(kFirstSlots, 0);
     for (std::size_t c = 0; c < left_.clauses(); ++c) {
@@ -51,37 +66,40 @@ class Linking {
       if (stopped_(v)) return false;
       if (!only_[v] || consider(v, links)) continue;
       links = {};
+      refused_ = true;
       return true;
     }
     if (!links.variables.empty()) collect();
     return true;
   }
 
- private:
   bool is_pair(std::size_t c) const {
     return left_.hard[c] && left_.offsets[c + 1] - left_.offsets[c] == 2;
   }
 
-  // Which variables are in hard clauses of two literals alone. False if none is, or where nearly
-  // all hard clauses have one: there counters are what is left to prove, and a prover has cliques
-  // for them.
-  bool find() {
+  // Which variables are in hard clauses of two literals alone.
+  void find() {
     only_.assign(left_.original.size(), 1);
-    std::size_t hard = 0, linked = 0;
     for (std::size_t c = 0; c < left_.clauses(); ++c) {
-      hard += left_.hard[c];
       if (is_pair(c)) continue;
       for (std::int32_t i = left_.offsets[c]; i < left_.offsets[c + 1]; ++i)
         only_[Clauses::variable(left_.literals[i])] = 0;
     }
+    many_ = static_cast<std::size_t>(std::ranges::count(only_, 1));
+  }
+
+  // Not where they are few, nor where nearly all hard clauses have one: there counters are what is
+  // left to prove, and a prover has cliques for them.
+  bool pays() const {
+    if (many_ == 0 || many_ < only_.size() / kNoticed) return false;
+    std::size_t hard = 0, linked = 0;
     for (std::size_t c = 0; c < left_.clauses(); ++c) {
+      hard += left_.hard[c];
       if (!is_pair(c)) continue;
       const std::int32_t* const pair = &left_.literals[left_.offsets[c]];
       linked += only_[Clauses::variable(pair[0])] || only_[Clauses::variable(pair[1])];
     }
-    const auto many = static_cast<std::size_t>(std::ranges::count(only_, 1));
-    return many > 0 && many >= only_.size() / kNoticed &&
-           static_cast<double>(linked) < kPrevails * static_cast<double>(hard);
+    return static_cast<double>(linked) < kPrevails * static_cast<double>(hard);
   }
 
   bool gone(std::uint32_t l) const { return only_[l >> 1] == kGone; }
@@ -209,7 +227,8 @@ class Linking {
   std::vector<std::vector<std::uint32_t>> beside_;  // of literals that may go
   std::vector<std::uint64_t> met_;                  // clauses of two literals, with open addresses
   std::vector<std::pair<std::uint32_t, std::uint32_t>> fresh_;  // resolvents
-  std::size_t known_ = 0;
+  std::size_t many_ = 0, known_ = 0;
+  bool refused_ = false;
   std::ptrdiff_t grown_ = 0, most_ = 0;  // literals
 };
 

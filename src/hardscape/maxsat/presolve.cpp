@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -443,6 +444,33 @@ std::optional<Presolved> presolve(const nb::object& formula,
                    to_array(std::move(links.offsets)), to_array(std::move(links.literals)));
 }
 
+// Numbers of the variables that are left, literals, offsets, weights and hard.
+using Unlinked =
+    std::tuple<NumpyArray<std::int32_t>, NumpyArray<std::int32_t>, NumpyArray<std::int32_t>,
+               NumpyArray<std::int64_t>, NumpyArray<std::uint8_t>>;
+
+// Nothing where the formula would have more than so many more literals.
+std::optional<Unlinked> unlinked(const nb::object& formula, std::size_t most) {
+  const Clauses given(formula);
+  Left left;
+  left.original.resize(given.variables);
+  std::iota(left.original.begin(), left.original.end(), 1);
+  left.offsets.assign(given.offsets, given.offsets + given.count + 1);
+  left.literals.assign(given.literals, given.literals + left.offsets.back());
+  left.weights.assign(given.weights, given.weights + given.count);
+  left.hard.assign(given.hard, given.hard + given.count);
+  {
+    nb::gil_scoped_release release;
+    Linking linking(left, Poll(nullptr));
+    Links links;
+    linking.run(links, most);
+    if (linking.refused()) return std::nullopt;
+  }
+  return Unlinked(to_array(std::move(left.original)), to_array(std::move(left.literals)),
+                  to_array(std::move(left.offsets)), to_array(std::move(left.weights)),
+                  to_array(std::move(left.hard)));
+}
+
 // Gives variables that went their values in each row, the last one first.
 void complete(nb::ndarray<std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu> rows,
               Vector<std::int32_t> variables, Vector<std::int32_t> offsets,
@@ -465,6 +493,8 @@ void complete(nb::ndarray<std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::c
 void bind_presolve(nb::module_& module) {
   module.def("presolve", &presolve, nb::arg("formula"), nb::arg("stop").none() = nb::none(),
              "What is left of a formula, and what every assignment of it costs besides.");
+  module.def("unlinked", &unlinked, nb::arg("formula"), nb::arg("most"),
+             "What is left of a formula without variables of hard clauses of two literals alone.");
   module.def("complete", &complete, nb::arg("rows").noconvert(), nb::arg("variables"),
              nb::arg("offsets"), nb::arg("literals"),
              "Values of the variables that went, in assignments of the whole formula.");

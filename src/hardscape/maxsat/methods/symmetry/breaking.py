@@ -13,7 +13,6 @@ has a solution wherever the formula has one with these values, so its symmetries
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -23,9 +22,9 @@ from numpy.typing import NDArray
 from hardscape import native
 from hardscape.maxsat.formula import Formula
 
-#: Literals up to which symmetries are looked for, steps of that, about a tenth of a second, and products of two
-#: clauses of an eliminated variable, and of all.
-_LITERALS, _STEPS, _PRODUCTS, _ALL_PRODUCTS = 100_000, 10_000_000, 200, 200_000
+#: Literals up to which symmetries are looked for, those that variables which go may leave besides, and steps of
+#: the search, about a tenth of a second.
+_LITERALS, _GROWTH, _STEPS = 100_000, 200_000, 10_000_000
 #: Most pairs of a variable and its image that are compared for a symmetry, and most clauses of all.
 _COMPARED, _CLAUSES = 100, 20_000
 
@@ -36,9 +35,12 @@ def breaking(formula: Formula) -> Clauses:
     """Clauses that an optimal assignment satisfies, with some values of new variables after the formula's."""
     if not 0 < len(formula.literals) <= _LITERALS:
         return []
-    rows = _resolved(Rows.of(formula))
-    if rows is None:
+    left = native.core.maxsat.unlinked(formula, _GROWTH)
+    if left is None:
         return []
+    original, literals, offsets, weights, hard = left
+    names = np.sign(literals) * original[abs(literals) - 1]
+    rows = Rows.of(Formula(formula.num_variables, names, offsets, weights, hard.view(np.bool_)))
     used, counts = np.unique(abs(rows.literals), return_counts=True)
     rank = dict(zip(used.tolist(), (-counts).tolist(), strict=True))
     return lexicographic(symmetries(rows), rank, formula.num_variables)
@@ -56,57 +58,6 @@ class Rows(NamedTuple):
         """Those of a formula."""
         weights = np.where(formula.hard, -1, formula.weights)
         return cls(formula.literals.astype(np.int64), np.diff(formula.offsets), weights)
-
-
-def _resolved(rows: Rows) -> Rows | None:
-    """Without variables of hard clauses of two literals alone; None where that takes long."""
-    pair = (rows.lengths == 2) & (rows.weights < 0)
-    of_pair, variables = np.repeat(pair, rows.lengths), abs(rows.literals)
-    kept = np.zeros(variables.max() + 1, dtype=bool)
-    kept[variables[~of_pair]] = True
-    pairs = rows.literals[of_pair].reshape(-1, 2)
-    near = ~kept[abs(pairs)].all(axis=1)
-    if not near.any():
-        return rows
-    gone = np.setdiff1d(abs(pairs[near]), np.flatnonzero(kept)).tolist()
-    others = _without(pairs[near].tolist(), gone)
-    if others is None:
-        return None
-    left = np.concatenate([pairs[~near], others])
-    left = np.unique(np.sort(left, axis=1), axis=0)
-    literals = np.concatenate([rows.literals[~of_pair], left.ravel()])
-    lengths = np.concatenate([rows.lengths[~pair], np.full(len(left), 2)])
-    return Rows(literals, lengths, np.concatenate([rows.weights[~pair], np.full(len(left), -1)]))
-
-
-def _without(pairs: Clauses, gone: list[int]) -> NDArray[np.int64] | None:
-    """Clauses of two literals that say of the others what some with variables that shall be gone do.
-
-    None where these are many.
-    """
-    products = 0
-    beside: dict[int, set[int]] = defaultdict(set)
-    for a, b in pairs:
-        beside[a].add(b)
-        beside[b].add(a)
-    for v in gone:
-        positive, negative = beside[v], beside[-v]
-        if len(positive) * len(negative) > _PRODUCTS or {v, -v} & (positive | negative):
-            continue
-        products += len(positive) * len(negative)
-        if products > _ALL_PRODUCTS:
-            return None
-        made = {(a, b) for a in positive for b in negative if a != -b}
-        if any(a == b for a, b in made):
-            continue  # no pair
-        for x in (v, -v):
-            for other in beside.pop(x):
-                beside[other].discard(x)
-        for a, b in made:
-            beside[a].add(b)
-            beside[b].add(a)
-    left = [(a, b) for a, others in beside.items() for b in others if a < b]
-    return np.array(left, dtype=np.int64).reshape(-1, 2)
 
 
 def symmetries(rows: Rows) -> list[dict[int, int]]:
