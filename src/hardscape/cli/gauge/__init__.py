@@ -18,7 +18,7 @@ from hardscape.cli.gauge.ensembles import (
     ErrorOptions,
     deliver_anyway,
     deliver_ensemble,
-    read_arguments,
+    measuring,
     resumed,
 )
 from hardscape.cli.gauge.files import (
@@ -444,11 +444,8 @@ def propagator(
             bin_width=bin_width,
             slices=pair("slices", slices),
             theta=theta,
-            error_method=ensemble.error_method,
-            bin_size=ensemble.bin_size,
-            read=read_arguments(read),
             progress=len(files) > 1,
-            **vars(run),
+            **measuring(read, ensemble, run),
         ),
         GluonPropagator,
         report,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hardscape.cli.gauge.ensembles import ErrorOptions, deliver_anyway, read_arguments
+from hardscape.cli.gauge.ensembles import ErrorOptions, deliver_anyway, measuring
 from hardscape.cli.gauge.files import FileArgument, ReadOptions
 from hardscape.cli.options import PlotOptions, RunOptions
 from hardscape.cli.terminal import seconds_text, show, table
@@ -66,11 +66,8 @@ def eigenvalues(
             residual=residual,
             max_iterations=max_iterations,
             theta=theta,
-            read=read_arguments(read),
-            error_method=ensemble.error_method,
-            bin_size=ensemble.bin_size,
             progress=len(files) > 1,
-            **vars(run),
+            **measuring(read, ensemble, run),
         ),
         FaddeevPopovEigenvalues,
         report,

@@ -6,14 +6,14 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from glob import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 from cyclopts import Group
 
 from hardscape.cli import options
 from hardscape.cli.gauge.files import ReadOptions
-from hardscape.cli.options import PlotOptions, option_group
+from hardscape.cli.options import PlotOptions, RunOptions, option_group
 from hardscape.cli.terminal import cut_short, note, seconds_text, show, table
 from hardscape.engine.cluster.parts import Part
 from hardscape.errors import InputError, Interrupted, NotConverged
@@ -93,6 +93,12 @@ def resumed(checkpoint: Path | None, shards: str | None = None) -> bool:
 def read_arguments(read: ReadOptions) -> dict[str, object]:
     """The options of reading as the library has them."""
     return read.arguments() | {"ignore_checksum": read.ignore_checksum}
+
+
+def measuring(read: ReadOptions, errors: ErrorOptions, run: RunOptions) -> dict[str, Any]:
+    """What every measurement takes: how files are read, errors estimated, and on what it runs."""
+    told = {"error_method": errors.error_method, "bin_size": errors.bin_size}
+    return {"read": read_arguments(read)} | told | vars(run)
 
 
 def deliver_anyway(compute: Callable[[], R], kind: type[R], report: Callable[[R], None]) -> None:

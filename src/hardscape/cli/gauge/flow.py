@@ -11,7 +11,7 @@ from hardscape.cli.gauge.ensembles import (
     EnsembleOptions,
     deliver_ensemble,
     many,
-    read_arguments,
+    measuring,
 )
 from hardscape.cli.gauge.files import FileArgument, ReadOptions
 from hardscape.cli.options import EstimatePlotOptions, PlotOptions, RunOptions
@@ -51,13 +51,8 @@ def flow(
     output.check(files if every is None else every)
     if every is not None:
         ensemble.check(every, output.force)
-        told: dict[str, Any] = {
-            "flow_time": flow_time,
-            "step": step,
-            "read": read_arguments(read),
-            "error_method": ensemble.error_method,
-            "bin_size": ensemble.bin_size,
-        } | vars(run)
+        told: dict[str, Any] = {"flow_time": flow_time, "step": step}
+        told |= measuring(read, ensemble, run)
         if output.estimated("gauge flow", observables, every, **told):
             return
         deliver_ensemble(

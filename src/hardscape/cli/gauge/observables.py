@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Literal
 
-from hardscape.cli.gauge.ensembles import EnsembleOptions, deliver_ensemble, read_arguments
+from hardscape.cli.gauge.ensembles import EnsembleOptions, deliver_ensemble, measuring
 from hardscape.cli.gauge.files import FileArgument, ReadOptions, pair
 from hardscape.cli.options import PlotOptions, ShardRunOptions
 from hardscape.errors import InputError
@@ -67,11 +67,8 @@ def observables(
             smearing=_smearing(smearing),
             flow_time=flow_time,
             step=step,
-            read=read_arguments(read),
-            error_method=ensemble.error_method,
-            bin_size=ensemble.bin_size,
             progress=True,
-            **vars(run),
+            **measuring(read, ensemble, run),
         ),
         ensemble,
         output,
