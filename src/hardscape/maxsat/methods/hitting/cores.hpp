@@ -16,6 +16,7 @@ class Cores {
   // Of so many wishes at these prices, which must live as long.
   void prepare(const std::vector<std::uint64_t>& price) {
     price_ = &price;
+    residue_ = price;
     in_.resize(price.size());
   }
 
@@ -23,8 +24,17 @@ class Cores {
   // Looks at members of cores, in literals assigned.
   std::uint64_t looked() const { return looked_; }
 
-  // Keeps a core, unless it is known, or there are too many.
+  // What the cores cost together, each paid for by the least of what is left of its wishes' prices;
+  // and what is left of one.
+  unsigned __int128 paid() const { return paid_; }
+  std::uint64_t residue(std::uint32_t w) const { return residue_[w]; }
+
+  // Pays for a core, and keeps it, unless it is known, or there are too many.
   void add(std::span<const std::uint32_t> core) {
+    std::uint64_t paid = UINT64_MAX;
+    for (const std::uint32_t w : core) paid = std::min(paid, residue_[w]);
+    for (const std::uint32_t w : core) residue_[w] -= paid;
+    paid_ += paid;
     std::uint64_t key = 0;
     for (const std::uint32_t w : core)
       key += (w + 1) * 0x9e3779b97f4a7c15ull ^ (w + 1) * 0xbf58476d1ce4e5b9ull >> 17;
@@ -172,6 +182,7 @@ class Cores {
   }
 
   const std::vector<std::uint64_t>* price_ = nullptr;
+  std::vector<std::uint64_t> residue_;
   std::vector<std::vector<std::uint32_t>> in_;  // cores of a wish
   std::vector<std::uint32_t> members_;
   std::vector<std::size_t> start_{0};
@@ -184,7 +195,7 @@ class Cores {
   std::vector<std::uint32_t> place_, found_, excluded_;
   std::size_t words_ = 0, steps_ = 0;
   std::uint64_t more_ = 0, cheapest_ = 0, looked_ = 0;
-  unsigned __int128 bound_ = 0;
+  unsigned __int128 bound_ = 0, paid_ = 0;
 };
 
 }  // namespace hardscape::maxsat

@@ -15,11 +15,13 @@
 #include <vector>
 
 #include "maxsat/instance.hpp"
+#include "maxsat/methods/hitting/assignments.hpp"
 #include "maxsat/methods/hitting/cores.hpp"
+#include "maxsat/methods/hitting/descent.hpp"
 #include "maxsat/methods/hitting/propagation.hpp"
 #include "maxsat/methods/hitting/reduced.hpp"
 #include "maxsat/methods/hitting/surroundings.hpp"
-#include "maxsat/methods/weighting/best.hpp"
+#include "maxsat/methods/hitting/wishes.hpp"
 #include "maxsat/methods/weighting/pool.hpp"
 #include "maxsat/walker.hpp"
 #include "native/random.hpp"
@@ -35,7 +37,10 @@ class Hitting {
   Hitting(const Instance& instance, const std::int64_t* weight, const std::uint8_t* hard,
           std::uint64_t seed, std::uint64_t stream, const std::uint8_t* initial,
           const Poll& stopped)
-      : instance_(instance), weight_(weight), hard_(hard), random_(seed, stream, kHittingPurpose) {
+      : instance_(instance),
+        hard_(hard),
+        random_(seed, stream, kHittingPurpose),
+        assignments_(instance, weight, hard, wishes_) {
     std::uint32_t top = instance_.num_variables;
     for (std::uint32_t c = 0; c < instance_.num_clauses; ++c)
       top += !hard[c] && instance_.length(c) > 1;
@@ -43,7 +48,7 @@ class Hitting {
     phase_.assign(top, 0);
     if (initial) std::copy_n(initial, instance_.num_variables, phase_.begin());
     relaxes_ = instance_.num_variables;
-    complete_ = instance_.complete && tell(stopped);
+    complete_ = instance_.complete && tell(weight, stopped);
   }
 
   // False where the constructor was stopped: not to be used.
@@ -51,15 +56,15 @@ class Hitting {
   // Whether nothing is left to try: the best assignment costs no more than the lower bound, or the
   // hard clauses contradict one another.
   bool given_up() const {
-    return contradicts_ || (best_cost_.hard == 0 && best_cost_.soft <= bound());
+    return contradicts_ || (best_cost().hard == 0 && best_cost().soft <= bound());
   }
   // Whether few wishes hit all cores met so far, and such sets are soon tried.
   bool few() const { return few_; }
   // What all that satisfies the hard clauses costs at least: no core and no contradiction since the
   // best assignment says anything of what costs as much.
   unsigned __int128 lower() const {
-    if (best_cost_.hard) return bound();
-    return contradicts_ ? best_cost_.soft : std::min(bound(), best_cost_.soft);
+    if (best_cost().hard) return bound();
+    return contradicts_ ? best_cost().soft : std::min(bound(), best_cost().soft);
   }
 
   // Goes on from an assignment that satisfies the hard clauses.
@@ -77,17 +82,17 @@ class Hitting {
   // Looks through what costs less than the best assignment by a vertex of that program; whether all
   // was tried that keeps what was held there. See `ReducedCosts`.
   bool look(const Vertex& vertex, std::span<const double> weight) {
-    back(0);
+    descent_.back(0);
     if (contradicts_) return true;
     const unsigned __int128 best =
-        best_cost_.hard ? ~static_cast<unsigned __int128>(0) >> 1 : best_cost_.soft;
+        best_cost().hard ? ~static_cast<unsigned __int128>(0) >> 1 : best_cost().soft;
     return reduced_.look(vertex, weight, best, [&] {
       accept(false);
-      return best_cost_.soft;
+      return best_cost().soft;
     });
   }
   // All was tried that costs less than the best assignment.
-  void close() { contradicts_ = contradicts_ || best_cost_.hard == 0; }
+  void close() { contradicts_ = contradicts_ || best_cost().hard == 0; }
 
   // Until the best assignment costs at most `target`, eight literals were assigned for each of so
   // many `flips`, about, or `stop`.
@@ -98,7 +103,7 @@ class Hitting {
     const std::uint64_t before = granted_;
     granted_ += flips;
     const auto done = [&] { return worked() / kLiterals; };
-    const auto arrived = [&] { return best_cost_.hard == 0 && best_cost_.soft <= target; };
+    const auto arrived = [&] { return best_cost().hard == 0 && best_cost().soft <= target; };
     while (done() < granted_ && !arrived() && !given_up() && !*stop) {
       const std::uint64_t from = worked();
       near_ = goes_near();
@@ -109,17 +114,13 @@ class Hitting {
     return granted_ - before;
   }
 
-  const WideCost& best_cost() const { return best_cost_; }
-  const std::vector<std::uint8_t>& best() const { return best_; }
+  const WideCost& best_cost() const { return assignments_.best_cost(); }
+  const std::vector<std::uint8_t>& best() const { return assignments_.best(); }
 
  private:
   static constexpr std::uint32_t kNone = UINT32_MAX;
   static constexpr std::uint64_t kLiterals = 8;  // assigned in the time of a flip
-  // Conflicts of one descent, and of one beside a cheapest hitting set; longest core that is learnt
-  // as a clause; literals of what is learnt, in those of the formula.
-  static constexpr std::size_t kConflicts = 300, kQuick = 60, kLongest = 50, kLearnt = 2;
-  // Of a wish: demanded, given up, demanded again after all others, demanded whatever it costs.
-  static constexpr std::uint8_t kWanted = 0, kLost = 1, kLast = 2, kForced = 3;
+  static constexpr std::size_t kLearnt = 2;      // literals of it, in those of the formula
   // Descents near the last assignment for one by a hitting set, at first and at most; and for a
   // return to the best assignment.
   static constexpr std::size_t kOften = 2, kRarely = 64, kStale = 30;
@@ -136,59 +137,18 @@ class Hitting {
   // Of so many descents near an assignment, those that give way to a look around one clause.
   static constexpr std::uint32_t kShares = 10, kAround = 9;
 
-  // Demands the hard clauses; soft ones become wishes: themselves where they are units, else the
-  // negation of a variable that relaxes them.
-  bool tell(const Poll& stopped) {
-    std::vector<std::uint32_t> clause;
-    std::vector<std::uint32_t> of(2 * std::size_t{instance_.num_variables}, 0);
-    for (std::uint32_t c = 0; c < instance_.num_clauses; ++c)
-      for (const std::int32_t x : instance_.literals(c).first(std::min(2u, instance_.length(c))))
-        ++of[Clauses::code(x)];
-    propagation_.reserve(instance_.num_clauses, instance_.start[instance_.num_clauses], of);
-    std::fill(of.begin(), of.end(), kNone);
-    std::uint32_t top = instance_.num_variables;
-    for (std::uint32_t c = 0; c < instance_.num_clauses; ++c) {
-      if (stopped(c)) return false;
-      clause.clear();
-      for (const std::int32_t x : instance_.literals(c)) clause.push_back(Clauses::code(x));
-      const auto weight = static_cast<std::uint64_t>(weight_[c]);
-      if (!hard_[c] && clause.size() == 1) {
-        std::uint32_t& known = of[clause[0]];
-        if (known == kNone) {
-          known = static_cast<std::uint32_t>(wishes_.size());
-          wishes_.literal.push_back(clause[0]);
-          wishes_.clause.push_back(c);
-          wishes_.price.push_back(weight);
-        } else {
-          wishes_.price[known] += weight;
-        }
-        continue;
-      }
-      if (!hard_[c]) {
-        wishes_.literal.push_back(2 * top + 1);
-        wishes_.clause.push_back(c);
-        wishes_.price.push_back(weight);
-        clause.push_back(2 * top++);
-      }
-      if (!propagation_.add(clause)) contradicts_ = true;
-    }
-    contradicts_ = contradicts_ || propagation_.propagate() != kNone;
+  bool tell(const std::int64_t* weight, const Poll& stopped) {
+    if (!wishes_.take(instance_, weight, hard_, propagation_, stopped, contradicts_)) return false;
     given_ = propagation_.clauses();
     most_literals_ = (1 + kLearnt) * propagation_.literals() + 10'000;
-    residue_ = wishes_.price;
-    met_.assign(wishes_.size(), 0);
     cores_.prepare(wishes_.price);
-    state_.assign(wishes_.size(), kWanted);
+    descent_.prepare();
     demanded_.assign(wishes_.size(), 0);
-    wishes_.by_price.resize(wishes_.size());
-    for (std::uint32_t w = 0; w < wishes_.by_price.size(); ++w) wishes_.by_price[w] = w;
-    std::stable_sort(wishes_.by_price.begin(), wishes_.by_price.end(),
-                     [&](auto a, auto b) { return wishes_.price[a] > wishes_.price[b]; });
     return true;
   }
 
   // What the cores cost together, or the cheapest set that hits them.
-  unsigned __int128 bound() const { return std::max(lower_, hit_); }
+  unsigned __int128 bound() const { return std::max(cores_.paid(), hit_); }
 
   // In literals assigned.
   std::uint64_t worked() const {
@@ -199,7 +159,7 @@ class Hitting {
   // Whether the next descent is near the last assignment. Hitting sets of few wishes have a start,
   // and then as much work.
   bool goes_near() const {
-    return !satisfied_.empty() && until_hitting_ > 0 &&
+    return !assignments_.satisfied().empty() && until_hitting_ > 0 &&
            !(few_ && alone_work_ + loose_work_ <= kStart + near_work_);
   }
 
@@ -208,7 +168,7 @@ class Hitting {
     looked_ += 1 + wishes_.size() / kLiterals;
     if (!harden()) return;
     if (propagation_.literals() > most_literals_) {
-      back(0);
+      descent_.back(0);
       propagation_.forget(given_);
     }
     if (near_ && draw(kShares) < kAround) {
@@ -216,30 +176,27 @@ class Hitting {
       look_around();
       return;
     }
-    last_order_.swap(order_);
+    descent_.turn_over();
     alone_ = false;
     below_ = !near_ && draw(kHittings) < kBelow;
     if (near_) {
       --until_hitting_;
-      if (++stale_ > kStale && !best_.empty()) offer(best_.data(), true);
+      if (++stale_ > kStale && !best().empty()) offer(best().data(), true);
       order_near();
     } else {
       until_hitting_ = interval_;
       interval_ = std::min(2 * interval_, kRarely);
       order_hitting();
     }
-    keep_common();
-    if (alone_)
-      for (std::uint32_t w = 0; w < wishes_.size(); ++w)
-        if (hits_[w]) state_[w] = kLast;
-    spare_ = alone_ ? kGiven : SIZE_MAX;
-    spent_ = 0;
+    Descent::Limits limits{.wanted = wanted_, .near = near_, .alone = alone_, .below = below_};
+    if (alone_) limits.spare = kGiven;
     const bool anyway = near_ && draw(kAnything) == 0;
-    allowed_ = near_ && wanted_ != kNone && !anyway ? wishes_.price[wanted_]
-                                                    : ~static_cast<unsigned __int128>(0);
-    conflicts_ = 0;
-    again_ = false;
-    if (demand_all(stop)) accept(anyway);
+    if (near_ && wanted_ != kNone && !anyway) limits.allowed = wishes_.price[wanted_];
+    descent_.begin(limits, hits_);
+    const bool found = descent_.demand_all({phase_.data(), relaxes_}, stop);
+    if (alone_ && descent_.exhausted()) few_ = false;  // such sets are not soon tried
+    contradicts_ = contradicts_ || descent_.contradicts();
+    if (found) accept(anyway);
   }
 
   // Takes the propagation's values, an assignment.
@@ -253,12 +210,12 @@ class Hitting {
   // Demands the wishes that nothing better than the best assignment gives up: beside what the cores
   // cost, each would cost what they have not counted of it. False where nothing better is left.
   bool harden() {
-    if (best_cost_.hard || best_cost_.soft - lower_ >= hardened_) return true;
-    hardened_ = best_cost_.soft - lower_;
+    if (best_cost().hard || best_cost().soft - cores_.paid() >= hardened_) return true;
+    hardened_ = best_cost().soft - cores_.paid();
     for (std::uint32_t w = 0; w < wishes_.size() && !contradicts_; ++w) {
-      if (residue_[w] < hardened_ || demanded_[w]) continue;
+      if (cores_.residue(w) < hardened_ || demanded_[w]) continue;
       demanded_[w] = 1;
-      back(0);
+      descent_.back(0);
       contradicts_ =
           !propagation_.add({&wishes_.literal[w], 1}) || propagation_.propagate() != kNone;
     }
@@ -270,210 +227,47 @@ class Hitting {
     std::uint32_t lost = 0;
     wanted_ = kNone;
     for (std::uint32_t w = 0; w < wishes_.size(); ++w)
-      if (!satisfied_[w] && draw(++lost) == 0) wanted_ = w;
+      if (!assignments_.satisfied()[w] && draw(++lost) == 0) wanted_ = w;
     if (wanted_ == kNone) return;
-    back(0);
+    descent_.back(0);
     const auto draws = [&](std::uint32_t count) { return draw(count); };
-    if (!surroundings_.search(wanted_, current_, satisfied_, draws, found_)) return;
+    const auto &current = assignments_.current(), &satisfied = assignments_.satisfied();
+    if (!surroundings_.search(wanted_, current, satisfied, draws, found_)) return;
     std::copy(found_.begin(), found_.end(), phase_.begin());
     offer(found_.data(), false);
-  }
-
-  // Demands all that can be, and decides the rest; false if that takes too long or nothing can.
-  bool demand_all(const volatile std::uint8_t* stop) {
-    std::uint32_t variable = 0;  // that may be decided
-    for (;;) {
-      const std::uint32_t conflict = propagation_.propagate();
-      if (conflict != kNone) {
-        if (!resolve(conflict) || *stop) return false;
-        variable = 0;
-      } else if (spent_ > allowed_ || spare_ == 0) {
-        return false;
-      } else if (next_ < order_.size()) {
-        demand();
-      } else if (!again_) {
-        demand_again();
-      } else {
-        std::uint32_t l = kNone;
-        while (l == kNone && variable < relaxes_) {
-          if (propagation_.value(variable) == Propagation::kOpen)
-            l = 2 * variable + !phase_[variable];
-          else
-            ++variable;
-        }
-        if (l == kNone) return true;
-        place_.push_back(next_);
-        propagation_.decide(l);
-      }
-    }
-  }
-
-  // Levels of wishes that are demanded as before stay.
-  void keep_common() {
-    std::size_t same = 0;
-    while (same < std::min(order_.size(), last_order_.size()) &&
-           order_[same] == last_order_[same] && state_[order_[same]] == kWanted)
-      ++same;
-    std::uint32_t level = 0;
-    while (level < place_.size() && place_[level] < same) ++level;
-    next_ = std::min(next_, same);  // the last descent may have ended before
-    back(level);
-    std::fill(state_.begin(), state_.end(), kWanted);
-    if (wanted_ != kNone) state_[wanted_] = kForced;
   }
 
   // The wishes of a cheap hitting set come last.
   void order_hitting() {
     cover();
     wanted_ = kNone;
-    order_ = wishes_.by_price;
-    std::stable_partition(order_.begin(), order_.end(), [&](auto w) { return !hits_[w]; });
+    std::vector<std::uint32_t>& order = descent_.order();
+    order = wishes_.by_price;
+    std::stable_partition(order.begin(), order.end(), [&](auto w) { return !hits_[w]; });
   }
 
   // What the assignment satisfies that is gone on from, in the order of before, then one wish that
   // it does not, and then the others.
   void order_near() {
-    order_.clear();
+    std::vector<std::uint32_t>& order = descent_.order();
+    order.clear();
     taken_.assign(wishes_.size(), 0);
-    for (const std::uint32_t w : last_order_)
-      if (satisfied_[w] && !taken_[w]) {
+    for (const std::uint32_t w : descent_.last_order())
+      if (assignments_.satisfied()[w] && !taken_[w]) {
         taken_[w] = 1;
-        order_.push_back(w);
+        order.push_back(w);
       }
-    const std::size_t held = order_.size();
+    const std::size_t held = order.size();
     for (const std::uint32_t w : wishes_.by_price)
-      if (!taken_[w]) order_.push_back(w);
+      if (!taken_[w]) order.push_back(w);
     wanted_ = kNone;
-    const auto lost = static_cast<std::uint32_t>(order_.size() - held);
+    const auto lost = static_cast<std::uint32_t>(order.size() - held);
     if (lost == 0) return;
-    std::swap(order_[held], order_[held + draw(lost)]);
-    wanted_ = order_[held];
+    std::swap(order[held], order[held + draw(lost)]);
+    wanted_ = order[held];
   }
 
   std::uint32_t draw(std::uint32_t count) { return pick(random_.next() >> 32, count); }
-
-  // Demands the next wish, or, where it is refused, gives up one of those that refuse it.
-  void demand() {
-    const std::uint32_t w = order_[next_];
-    if (state_[w] == kLost || propagation_.holds(wishes_.literal[w])) {
-      ++next_;
-      return;
-    }
-    if (propagation_.open(wishes_.literal[w])) {
-      place_.push_back(next_++);
-      propagation_.decide(wishes_.literal[w]);
-      return;
-    }
-    propagation_.behind_literal(wishes_.literal[w], levels_);
-    core_.assign(1, w);
-    for (const std::uint32_t level : levels_) core_.push_back(order_[place_[level - 1]]);
-    const std::uint32_t lost = give_up();
-    if (lost == w)
-      ++next_;
-    else
-      back(level_of(lost) - 1);
-  }
-
-  // Has what was given up and may hold by now come after all others.
-  void demand_again() {
-    again_ = true;
-    for (const std::uint32_t w : wishes_.by_price) {
-      if (state_[w] != kLost || propagation_.fails(wishes_.literal[w])) continue;
-      state_[w] = kLast;
-      order_.push_back(w);
-    }
-  }
-
-  // Learns from a violated clause, and of a wish's conflicts near an assignment the core; false
-  // where this takes too long, or nothing can hold.
-  bool resolve(std::uint32_t conflict) {
-    if (propagation_.level() == 0) {
-      contradicts_ = true;
-      return false;
-    }
-    if (place_.back() >= order_.size() || (!near_ && conflicts_ < kConflicts)) {
-      if (++conflicts_ > (alone_ ? kQuick : kConflicts)) {
-        if (below_) lift_ceiling();
-        few_ = few_ && !alone_;  // such sets are not soon tried
-        return false;
-      }
-      back(propagation_.learn(conflict, learnt_));
-      contradicts_ = !propagation_.add(learnt_);
-      return !contradicts_;
-    }
-    propagation_.behind_clause(conflict, levels_);
-    learnt_.clear();
-    core_.clear();
-    for (const std::uint32_t level : levels_) {
-      learnt_.push_back(propagation_.decision(level) ^ 1);
-      core_.push_back(order_[place_[level - 1]]);
-    }
-    if (core_.empty()) {
-      contradicts_ = true;
-      return false;
-    }
-    back(level_of(give_up()) - 1);
-    if (learnt_.size() <= kLongest) contradicts_ = !propagation_.add(learnt_);
-    return !contradicts_;
-  }
-
-  // Takes back all levels above one.
-  void back(std::uint32_t level) {
-    if (level >= propagation_.level()) return;
-    next_ = std::min(next_, place_[level]);
-    place_.resize(level);
-    propagation_.back(level);
-  }
-
-  // The level on which a wish of the core was decided.
-  std::uint32_t level_of(std::uint32_t w) const {
-    const auto at = std::find_if(levels_.begin(), levels_.end(), [&](std::uint32_t level) {
-      return order_[place_[level - 1]] == w;
-    });
-    return *at;
-  }
-
-  // To the next price, where too little seems to be left to give up.
-  void lift_ceiling() {
-    const auto dearer = std::find_if(wishes_.by_price.rbegin(), wishes_.by_price.rend(),
-                                     [&](auto w) { return wishes_.price[w] > ceiling_; });
-    if (dearer != wishes_.by_price.rend()) ceiling_ = wishes_.price[*dearer];
-  }
-
-  // Keeps the core, raises the lower bound and perhaps the ceiling by it, and gives up the wish
-  // that is cheapest for the cores that it was in.
-  std::uint32_t give_up() {
-    std::uint64_t paid = UINT64_MAX, cheapest = UINT64_MAX;
-    for (const std::uint32_t w : core_) {
-      paid = std::min(paid, residue_[w]);
-      cheapest = std::min(cheapest, wishes_.price[w]);
-    }
-    ceiling_ = std::max(ceiling_, cheapest);
-    for (const std::uint32_t w : core_) residue_[w] -= paid;
-    lower_ += paid;
-    cores_.add(core_);
-    std::uint32_t lost = kNone;
-    double least = 0;
-    for (const std::uint32_t w : core_) {
-      if (state_[w] == kForced && core_.size() > 1) continue;
-      if (below_ && state_[w] != kLast && wishes_.price[w] > ceiling_) continue;
-      const double price = static_cast<double>(wishes_.price[w]) * noise();
-      ++met_[w];
-      const double share = state_[w] == kLast ? 0 : wanted_ == kNone ? price / met_[w] : price;
-      if (lost != kNone && share >= least) continue;
-      lost = w;
-      least = share;
-    }
-    if (state_[lost] == kWanted) {
-      spent_ += wishes_.price[lost];
-      spare_ -= spare_ > 0;
-    }
-    state_[lost] = kLost;
-    return lost;
-  }
-
-  // 1 on average.
-  double noise() { return 0.75 + 0.5 * static_cast<double>(random_.next() >> 32) / 4294967296.0; }
 
   // A cheap hitting set of all cores. Where few wishes hit them, most descents try a cheapest set,
   // by turns by its price, which then bounds what an assignment costs, and by its price and twice
@@ -481,8 +275,8 @@ class Hitting {
   void cover() {
     cores_.cover(
         [&](std::uint32_t w) {
-          const double price = static_cast<double>(wishes_.price[w]) * noise();
-          return below_ && wishes_.price[w] > ceiling_ ? kDear * price : price;
+          const double price = static_cast<double>(wishes_.price[w]) * descent_.noise();
+          return below_ && wishes_.price[w] > descent_.ceiling() ? kDear * price : price;
         },
         hits_);
     if (few_ && alone_work_ > kAlone * loose_work_) return;
@@ -500,69 +294,36 @@ class Hitting {
     if (least) hit_ = std::max(hit_, cost);
   }
 
-  // Goes on from an assignment that costs no more than the last such one, or whatever it costs.
   void offer(const std::uint8_t* value, bool anyway) {
-    WideCost cost{};
-    for (std::uint32_t c = 0; c < instance_.num_clauses; ++c) {
-      if (holds(c, value)) continue;
-      if (hard_[c])
-        ++cost.hard;
-      else
-        cost.soft += static_cast<std::uint64_t>(weight_[c]);
-    }
-    if (cost < best_cost_) {
-      best_cost_ = cost;
-      best_.assign(value, value + instance_.num_variables);
-      if (wanted_ == kNone) interval_ = kOften;
-    }
-    if (!(best_cost_ < cost)) stale_ = 0;
-    if (current_cost_ < cost && !anyway) return;
-    current_cost_ = cost;
-    current_.assign(value, value + instance_.num_variables);
-    satisfied_.resize(wishes_.size());
-    for (std::uint32_t w = 0; w < wishes_.size(); ++w)
-      satisfied_[w] = holds(wishes_.clause[w], value);
-  }
-
-  bool holds(std::uint32_t c, const std::uint8_t* value) const {
-    const auto literals = instance_.literals(c);
-    return std::any_of(literals.begin(), literals.end(),
-                       [&](auto x) { return value[Clauses::variable(x)] == (x > 0); });
+    const auto [better, good] = assignments_.offer(value, anyway);
+    if (better && wanted_ == kNone) interval_ = kOften;
+    if (good) stale_ = 0;
   }
 
   const Instance& instance_;
-  const std::int64_t* weight_;
   const std::uint8_t* hard_;
   RandomStream random_;
   Propagation propagation_;
   std::uint32_t relaxes_ = 0;  // the first variable that relaxes a clause
   Wishes wishes_;
   Cores cores_;
+  Assignments assignments_;
+  Descent descent_{propagation_, wishes_, cores_, random_};
   Surroundings surroundings_{instance_, propagation_, wishes_};
   Rows rows_;
   ReducedCosts reduced_{propagation_, rows_, wishes_};
-  std::vector<std::uint64_t> residue_;  // of wishes; what the lower bound has not counted
-  std::vector<std::uint32_t> met_;      // in how many cores
-  std::vector<std::uint32_t> order_, last_order_;
-  std::vector<std::size_t> place_;  // in the order, of each level's decision
-  std::vector<std::uint8_t> state_, phase_, found_, best_, current_, satisfied_, hits_, taken_,
-      demanded_;
-  std::vector<std::uint32_t> levels_, learnt_, core_;
+  std::vector<std::uint8_t> phase_, found_, hits_, taken_, demanded_;
   std::uint64_t near_work_ = 0, alone_work_ = 0, loose_work_ = 0;
   std::uint64_t granted_ = 0, looked_ = 0;     // looks at wishes, in literals assigned
   std::size_t most_literals_ = 0, given_ = 0;  // clauses
   std::size_t until_hitting_ = 0, interval_ = kOften, stale_ = 0;  // descents
-  std::size_t spare_ = 0;                                          // that may be given up
-  std::size_t conflicts_ = 0, next_ = 0;                           // of the order
   std::uint32_t wanted_ = kNone, turn_ = 0;                        // of hitting sets of few wishes
-  std::uint64_t ceiling_ = 0;        // what the dearest wish costs at least that is given up
   bool alone_ = false;               // whether little is given up beside the hitting set
   bool near_ = false, few_ = false;  // whether few wishes hit all cores
-  bool below_ = false;               // whether nothing above it is
-  unsigned __int128 lower_ = 0, hit_ = 0, spent_ = 0, allowed_ = 0;  // on what a descent gave up
+  bool below_ = false;               // whether nothing above the ceiling is given up
+  unsigned __int128 hit_ = 0;
   unsigned __int128 hardened_ = ~static_cast<unsigned __int128>(0);  // between the bounds, at last
-  WideCost best_cost_{UINT64_MAX, 0}, current_cost_{UINT64_MAX, 0};
-  bool complete_ = false, contradicts_ = false, again_ = false;
+  bool complete_ = false, contradicts_ = false;
 };
 
 }  // namespace hardscape::maxsat

@@ -16,7 +16,7 @@
 
 #include "maxsat/methods/hitting/propagation.hpp"
 #include "maxsat/methods/hitting/rows.hpp"
-#include "maxsat/methods/hitting/surroundings.hpp"
+#include "maxsat/methods/hitting/wishes.hpp"
 
 namespace hardscape::maxsat {
 

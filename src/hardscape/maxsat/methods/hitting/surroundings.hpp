@@ -10,17 +10,9 @@
 
 #include "maxsat/instance.hpp"
 #include "maxsat/methods/hitting/propagation.hpp"
+#include "maxsat/methods/hitting/wishes.hpp"
 
 namespace hardscape::maxsat {
-
-// What is wished: literals, a soft clause of each, and what it costs where it does not hold.
-struct Wishes {
-  std::vector<std::uint32_t> literal, clause;
-  std::vector<std::uint64_t> price;
-  std::vector<std::uint32_t> by_price;  // the dearest first
-
-  std::size_t size() const { return literal.size(); }
-};
 
 class Surroundings {
  public:

@@ -181,9 +181,8 @@ def _dual(rows: list[Row], costs: Costs, seconds: float, solver: str) -> list[fl
     literals = np.array([x for row in rows for x in row.literals])
     sizes, least = [len(row.literals) for row in rows], [row.least for row in rows]
     program = Program(prices, literals, sizes, np.array(least), solver=solver)
-    until = (
-        time.thread_time() + seconds
-    )  # not before: to import the solver takes as long as many programs
+    # The time begins here: to import the solver takes as long as many programs.
+    until = time.thread_time() + seconds
     program.ask(lambda: board.over() or time.thread_time() >= until)
     solved = program.run()
     found: list[float] | None = program.duals.tolist() if solved else None
