@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "maxsat/instance.hpp"
-#include "maxsat/links.hpp"
+#include "maxsat/presolve/links.hpp"
 
 namespace hardscape::maxsat {
 

@@ -1,5 +1,5 @@
 // Presolve as Python calls it, and the way back from what it leaves.
-#include "maxsat/presolve.hpp"
+#include "maxsat/presolve/presolve.hpp"
 
 #include <nanobind/nanobind.h>
 
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "maxsat/instance.hpp"
-#include "maxsat/links.hpp"
+#include "maxsat/presolve/links.hpp"
 #include "native/arrays.hpp"
 
 namespace hardscape::maxsat {
