@@ -19,7 +19,7 @@ from hardscape.benchmarks.maxsat.formulas import planted
 from hardscape.maxsat.methods.exact.prover import board as boards
 from hardscape.maxsat.methods.exact.prover import cores as lower
 from hardscape.maxsat.methods.exact.prover import costs as arithmetic
-from hardscape.maxsat.methods.exact.prover import exclusions, relaxation
+from hardscape.maxsat.methods.exact.prover import exclusions, relaxation, tries
 from hardscape.maxsat.methods.exact.prover import first as ahead
 from hardscape.maxsat.methods.exact.prover import linear as upper
 from hardscape.maxsat.methods.exact.prover import oracle as oracles
@@ -252,19 +252,32 @@ def test_a_better_assignment_is_heard(seed, said):
 
 
 def begins_a_proof(formula):
-    prover.begin(arithmetic.Costs.of(formula, boards.Board()))
+    tries.begin(arithmetic.Costs.of(formula, boards.Board()))
+
+
+def begins_by_simpler_clauses(formula):
+    costs = arithmetic.Costs.of(formula, boards.Board())
+    given, simpler = len(costs.clauses), []
+
+    def simplify():
+        costs.simplify()
+        simpler.append(len(costs.clauses))
+
+    tries.begin(costs, simplify=simplify)
+    assert not simpler or simpler[0] < given
 
 
 def begins_a_search(formula):
     ahead.first(formula, boards.Board())
 
 
-@pytest.mark.parametrize("begins", [begins_a_proof, begins_a_search])
+@pytest.mark.parametrize("begins", [begins_a_proof, begins_by_simpler_clauses, begins_a_search])
 @pytest.mark.parametrize("seed", range(20))
 def test_a_first_assignment_after_many_tries_or_none(seed, begins, said, monkeypatch):
-    monkeypatch.setattr(prover, "FEW_CONFLICTS", 2)
-    monkeypatch.setattr(ahead, "FEW_CONFLICTS", 2)
-    monkeypatch.setattr(prover, "_TRIES", 2)
+    for module in (tries, ahead):
+        monkeypatch.setattr(module, "FEW_CONFLICTS", 2)
+    for name, value in ("_FEW_TRIES", 2), ("_LONG", 0.0), ("_LONGER", 0.0):
+        monkeypatch.setattr(tries, name, value)
     rng = np.random.default_rng(seed)
     clauses = [
         [int(v * rng.choice([-1, 1])) for v in rng.choice(50, 3, replace=False) + 1]
@@ -285,19 +298,31 @@ def test_a_first_assignment_after_many_tries_or_none(seed, begins, said, monkeyp
 
 
 def test_no_solver_waits_for_another_that_finds_no_first_assignment():
-    tries = itertools.islice(prover._tries("wishful", "plain", "last"), prover._TRIES + 8)
-    who = [oracle for oracle, _ in tries]
-    assert set(who[: prover._TRIES]) == {"wishful"}
-    assert all(who[prover._TRIES :].count(each) >= 2 for each in ("wishful", "plain", "last"))
+    costs = arithmetic.Costs.of(random_formula(1), boards.Board())
+    wishful, plain = (oracles.Oracle(costs.clauses, costs.board, "m22") for _ in range(2))
+    simplified = []
+    who, conflicts = zip(
+        *itertools.islice(
+            tries._tries(costs, wishful, plain, lambda: simplified.append(1)),
+            tries._FEW_TRIES + 8,
+        ),
+        strict=True,
+    )
+    first, longer = who[: tries._FEW_TRIES], who[tries._FEW_TRIES :]
+    assert set(first) == {wishful}
+    assert longer[:2] == (plain, costs.oracle)
+    assert simplified == [1]
+    assert all(longer[2:].count(each) == 2 for each in (wishful, plain, costs.oracle))
+    assert min(conflicts[tries._FEW_TRIES :]) > max(conflicts[: tries._FEW_TRIES])
 
 
 def test_a_solver_that_is_not_needed_is_told_nothing():
     board = boards.Board()
-    oracle = prover.Oracle([[1], [-1, 2]], board)
+    oracle = oracles.Oracle([[1], [-1, 2]], board)
     oracle.restart([[1, 2]])
     oracle.delete()
     assert "_solver" not in vars(oracle)
-    assert prover.Oracle([[1], [-1, 2]], board).ask([-2]) is False
+    assert oracles.Oracle([[1], [-1, 2]], board).ask([-2]) is False
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -18,6 +18,8 @@ _MANY = 20_000
 _SHRUNK = 0.9
 #: Most literals of clauses of two that are looked through for counters at once.
 _MOST_COUNTED = 1_000_000
+#: Literals above which clauses are simplified by elimination and subsumption alone.
+_THOROUGH = 150_000
 #: What CaDiCaL says of clauses that contradict one another.
 _REFUTED = 20
 
@@ -172,7 +174,11 @@ class Costs:
         kept = [v for v in range(1, self.top + 1) if v > self.variables or v in named]
         processor = Cadical153(bootstrap_with=self.clauses)
         # Equal literals stay two: what is substituted could not be wished for.
-        answer, simpler = processor.process(decompose=False, freeze=kept)
+        more = dict.fromkeys(
+            ("probe", "probehbr", "ternary", "transred", "vivify"),
+            sum(map(len, self.clauses)) <= _THOROUGH,
+        )
+        answer, simpler = processor.process(decompose=False, freeze=kept, **more)
         if answer == _REFUTED:
             raise Settled
         if len(simpler) <= _SHRUNK * len(self.clauses):

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any
 
-from .board import Board, Settled
+from .board import Board
 from .branching import Branching
 from .cores import Cores
 from .costs import Costs
 from .linear import Linear
-from .oracle import FEW_CONFLICTS, Oracle
+from .tries import begin
 from .trim import trim
 
 #: Processor time of branches before all else where counters prevail.
@@ -35,40 +34,6 @@ _PACE = 0.5
 #: share is halved where it finds nothing while the cores raise the bound, or little is left to find, and else
 #: doubled; that is little which is no more than such a share of the cost.
 _RELAXED, _LEAST, _NEAR = 0.2, 0.0625, 0.1
-#: Tries of few conflicts for a first assignment, and conflicts of each longer one.
-_TRIES, _LONG = 10, 8000
-
-
-def begin(costs: Costs, beside: Callable[[float], object] = float) -> None:
-    """Have an assignment, or the proof that there is none, by whichever of three solvers has it first.
-
-    After each long try somebody else has as many seconds.
-    """
-    board = costs.board
-    board.look()
-    if board.cost is not None:
-        return
-    wishful, plain = (Oracle(costs.clauses, board, "m22", most=_LONG) for _ in range(2))
-    wishful.prefer(list(costs.weight))
-    for oracle, conflicts in _tries(wishful, plain, costs.oracle):
-        began = time.thread_time()
-        answer = oracle.ask([], conflicts)
-        if answer is False:
-            raise Settled
-        if answer:
-            costs.offer(oracle.model())
-        elif conflicts > FEW_CONFLICTS:
-            beside(time.thread_time() - began)
-        if board.cost is not None:
-            break
-    wishful.delete()
-    plain.delete()
-
-
-def _tries(wishful: Oracle, plain: Oracle, last: Oracle) -> Iterator[tuple[Oracle, int]]:
-    """Who tries next, and with how many conflicts; what takes one of them seconds, another one has at once."""
-    yield from [(wishful, FEW_CONFLICTS)] * _TRIES
-    yield from ((oracle, _LONG) for oracle in itertools.cycle([plain, last, wishful, last]))
 
 
 def prove(formula: dict[str, Any], board: Board, number: int = 0) -> None:
@@ -102,19 +67,26 @@ def improve(
     def branching() -> Branching | None:
         return Branching.of(costs, cores.against) if simplifies and not alone else None
 
-    if simplifies and not alone and costs.counters is not None:
+    @cache  # once
+    def simplify() -> None:
+        costs.restrict(breaking())
+        costs.simplify()
+
+    counted = simplifies and not alone and costs.counters is not None
+    if counted:
         _branch(branching(), board, _OPENING)
-        begin(costs, lambda seconds: _branch(branching(), board, seconds))
-    else:
-        begin(costs)
+
+    def beside(seconds: float) -> None:
+        _branch(branching() if counted else None, board, seconds)
+
+    begin(costs, beside, simplify if simplifies else None)
     if simplifies:
         end = time.thread_time() + max(_BEFORE, _BEFORE_EACH * literals)
         cores.turn(min(end, time.thread_time() + _FIRST))
         while not alone and time.thread_time() < end:
             linear.turn(min(end, time.thread_time() + _FIRST))
             cores.turn(min(end, time.thread_time() + _FIRST))
-        costs.restrict(breaking())
-        costs.simplify()
+        simplify()
         linear = Linear(costs, cores)
     for part in _ALONE if literals <= _SMALL else ():
         cores.turn(time.thread_time() + part)

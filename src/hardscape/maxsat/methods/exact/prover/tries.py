@@ -1,0 +1,78 @@
+"""Tries at a first assignment."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Iterator
+
+from .board import Settled
+from .costs import Costs
+from .oracle import FEW_CONFLICTS, Oracle
+
+#: Tries of few conflicts, at least and at most, and the processor time after which there is none more.
+_LEAST_TRIES, _FEW_TRIES, _TRIED = 3, 10, 0.2
+#: Processor time of each longer try before the clauses are simplified, and of the first ones after that, which
+#: double.
+_LONG, _LONGER = 0.3, 0.5
+#: Conflicts between two looks at the clock, and what a clock may not tell from nothing.
+_MOST, _MOMENT = 8000, 0.001
+
+
+def begin(
+    costs: Costs,
+    beside: Callable[[float], object] = float,
+    simplify: Callable[[], object] | None = None,
+) -> None:
+    """Have an assignment, or the proof that there is none, by whichever of three solvers has it first.
+
+    After each long try somebody else has as many seconds. Where all three tried in vain the clauses are
+    simplified, if they may be.
+    """
+    board = costs.board
+    board.look()
+    if board.cost is not None:
+        return
+    wishful, plain = (Oracle(costs.clauses, board, "m22", most=_MOST) for _ in range(2))
+    wishful.prefer(list(costs.weight))
+    for oracle, conflicts in _tries(costs, wishful, plain, simplify):
+        began = time.thread_time()
+        answer = oracle.ask([], conflicts)
+        if answer is False:
+            raise Settled
+        if answer:
+            costs.offer(oracle.model())
+        elif conflicts > FEW_CONFLICTS:
+            beside(time.thread_time() - began)
+        if board.cost is not None:
+            break
+    wishful.delete()
+    plain.delete()
+
+
+def _tries(
+    costs: Costs, wishful: Oracle, plain: Oracle, simplify: Callable[[], object] | None
+) -> Iterator[tuple[Oracle, int]]:
+    """Who tries next, and with how many conflicts; what takes one of them seconds, another one has at once.
+
+    Conflicts stand for time, as many as the first tries had of it.
+    """
+    began = time.thread_time()
+    for tried in range(1, _FEW_TRIES + 1):
+        yield wishful, FEW_CONFLICTS
+        passed = time.thread_time() - began
+        if passed > _TRIED and tried >= _LEAST_TRIES:
+            break
+    pace = wishful.work()[0] / max(passed, _MOMENT)
+    for oracle in (plain, costs.oracle):
+        yield oracle, 1 + FEW_CONFLICTS + int(_LONG * pace)
+    if simplify is not None:
+        simplify()
+        plain.restart(costs.clauses)
+        wishful.restart(costs.clauses)
+        wishful.prefer(list(costs.weight))
+    for doubled in itertools.count():
+        longer = 1 + FEW_CONFLICTS + int(2**doubled * _LONGER * pace)
+        yield costs.oracle, 2 * longer
+        yield plain, longer
+        yield wishful, longer
