@@ -163,6 +163,44 @@ def test_a_late_word_is_followed_by_others():
     assert words((1.0, 1, None), (1.1, 1, None)) == [0.8, 0.8]
 
 
+def test_no_word_is_waited_for_where_the_walker_finds():
+    best, better = found(1000), found(999)
+    sharing = Sharing(0.8, best, 0, ends=time.monotonic() + 10.0)
+    assert sharing.of(best, 0, 0.1) == 0.2
+    sharing.judge(best, better, 0, 0.1, 0.1)
+    assert sharing.of(better, 0, 0.2) == pytest.approx(0.9)
+
+
+def test_a_bound_that_rises_fast_enough_has_the_prover_go_on():
+    best = found(1000)
+
+    def of(*turns, left=10.0):
+        sharing = Sharing(0.9, best, 0, ends=time.monotonic() + left)
+        return [sharing.of(best, lower, proved) for proved, lower in turns]
+
+    assert of((1.0, 500), (1.5, 600)) == [0.2, 0.2]  # 2 s more
+    assert of((1.0, 500), (2.0, 501), (3.0, 502)) == [0.2, 0.9, 0.9]
+    assert of((1.0, 500), (1.5, 600), left=1.0) == [0.9, 0.9]
+    assert of((1.0, 500), (1.5, 600), left=math.inf) == [0.9, 0.9]
+
+
+def test_who_has_waited_less_for_a_find_goes_on():
+    def of(idle, proved, left=10.0, new=None):
+        best, walker = found(1000), Pace()
+        sharing = Sharing(0.9, best, 0, walker, time.monotonic() + left, hard=False)
+        walker.walked(1.0, None, best)
+        walker.walked(idle, best, best)
+        if new:
+            sharing.of(new, 0, proved - 0.1)
+        return sharing.of(new or best, 0, proved)
+
+    assert [of(1.0, proved) for proved in (0.5, 1.5)] == [0.2, 0.9]
+    assert of(0.05, 0.01) == 0.9  # a moment
+    assert of(1.0, 3.0, new=found(900)) == 0.2  # its last find was just before
+    assert of(9.0, 4.5) == 0.9  # it has shown what it finds
+    assert of(1.0, 0.5, left=1.9) == 0.9
+
+
 def test_half_is_the_provers_where_the_bounds_are_near():
     best = found(1000)
     assert Sharing(0.9, best, 100).of(best, 600) == 0.9
@@ -179,8 +217,8 @@ def test_first_assignments_near_a_linear_program_are_waited_for():
     turns = (0.1, 600), (0.3, 600), (0.5, 600)
     assert shares_of(*turns, first_ones=0.4) == [0.2, 0.2, 0.9]
     assert shares_of(*turns, first_ones=0.4, left=0.5) == [0.2, 0.9, 0.9]
-    assert shares_of((0.1, 400), (0.3, 400), first_ones=0.4) == [0.9, 0.9]
-    assert shares_of(*turns) == [0.9, 0.9, 0.9]
+    assert shares_of((0.1, 400), (0.3, 400), first_ones=0.4) == [0.2, 0.9]  # the bound rose
+    assert shares_of(*turns) == [0.2, 0.9, 0.9]
 
 
 def test_first_assignments_come_where_literals_are_few_for_each_wish():
@@ -222,6 +260,19 @@ def test_up_to_a_short_limit_a_turn_that_ends_late_is_paid_back(monkeypatch, lim
     turns._ends = 99.9
     turns.walk(0)
     assert walker.seconds == pytest.approx(let)
+
+
+@pytest.mark.parametrize(("share", "turn"), [(0.2, 3.0), (0.9, 1 / 3)])
+def test_a_long_turn_of_the_walker_makes_the_next_one_no_longer_than_itself(
+    monkeypatch, share, turn
+):
+    clock = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    best = found(1000)
+    told: Any = SimpleNamespace(walk=lambda _: clock.append(clock.pop() + 3.0)), best
+    turns = Turns(told[0], SimpleNamespace(best=best), share, Sharing(share, best, 0, hard=False))  # type: ignore[arg-type]
+    turns.walk(1)
+    assert turns._ends - clock[0] == pytest.approx(turn)
 
 
 def test_short_limits_are_for_the_search():

@@ -26,7 +26,7 @@ _SEARCHED, _UNBEGUN, _LAST, _SECONDS, _EACH = 0.25, 0.6, 0.5, 0.4, 1.5e-6
 #: A proof promises little where the search's own bound is less than such a share of the cost. Then one begins
 #: between such shares of a short limit, if such a part of the search's time found nothing.
 _BOUND, _SEARCHED_LONG, _SEARCHED_MOST, _STUCK_LONG = 0.125, 0.5, 0.6, 0.75
-#: The same up to a longer limit in seconds, but already after so many.
+#: The same up to a longer limit in seconds, but already after so many, and where the search is stuck.
 LONGER, _SEARCHED_LEAST = 5.0, 0.3
 #: Most literals for each wish where linear programs are solved first; and seconds, at least and for each
 #: literal, after which assignments that cost little more than the program are there. A proof begins at once up
@@ -61,6 +61,11 @@ class Pace:
     def gets_on(self) -> bool:
         """Whether the last part of the time was worth it."""
         return self._gained(_PART) >= _GAIN
+
+    @property
+    def idle(self) -> float:
+        """Seconds since the last find."""
+        return self.seconds - (self._gains[-1][0] if self._gains else 0.0)
 
     @property
     def stuck(self) -> bool:
@@ -149,5 +154,8 @@ def proof_pays(task: Task, pace: Pace, limit: float) -> bool:
         soon = 0 < _TIMES * first_ones(task.presolved.formula) <= left
         soon = soon and _bounded(task.incumbent)
         return soon or limit > SHORT or (pace.seconds >= _SEARCHED * limit and pace.stuck)
-    least = _SEARCHED_LONG * limit if limit <= SHORT else _SEARCHED_LEAST
-    return least <= pace.seconds <= _SEARCHED_MOST * limit and pace.still
+    if limit <= SHORT:
+        least, stuck = _SEARCHED_LONG * limit, pace.still
+    else:
+        least, stuck = _SEARCHED_LEAST, pace.stuck
+    return least <= pace.seconds <= _SEARCHED_MOST * limit and stuck

@@ -39,6 +39,11 @@ _COUNTED = 0.5
 #: Share of the time left that the prover has before the walker's first turn, and most seconds: its first
 #: assignments are better than most that a walker has by then.
 _AHEAD, _MOST_AHEAD = 0.05, 0.5
+#: A bound rises as fast as in such a part of the prover's time, the last one.
+_RECENT = 0.25
+#: The walker has least, too, where it has found nothing for longer than the prover has, so many seconds at
+#: least. Not for one that has found nothing for so many, nor up to a short limit: first finds take it as long.
+_MOMENT, _SHOWN = 0.1, 4.0
 #: Where the gap is no more than such a share of the cost, and the walker has come to its end, its share goes to
 #: so little: nearly all that is left to find is the proof.
 _NEAR, _LITTLE = 0.1, 0.05
@@ -92,6 +97,8 @@ class Sharing:
         self._patient = min(_MOST_WORDLESS, wordless * left) if waits else 0.0
         self._close = min(first_ones, _FIRST_ONES * left)
         self._said, self._waited = counted, False
+        self._bounds = [(0.0, 0)]  # of the prover, by its seconds
+        self._found = 0.0  # seconds of the prover until its last better assignment
 
     def of(self, best: Improvement | None, lower: int = 0, proved: float = math.inf) -> float:
         """Of the next turn; the least while hard clauses are violated: a solver is likelier to satisfy them.
@@ -104,10 +111,14 @@ class Sharing:
             if lower or best is not self._best:
                 self._said, self._patient = True, (1 + _WORDS) * proved if self._waited else 0.0
             self._waited = True
+        if best is not self._best:
+            self._found = proved
+        self._bounds.append((proved, lower))
+        close = proved < self._close and self._near(best, lower, _CLOSE)
+        patient = close or proved < self._patient or self._waited_less(proved)
         near = self._near(best, lower, _WITHIN)
         share = min(self._share, _HALF) if near else self._share
-        close = proved < self._close and self._near(best, lower, _CLOSE)
-        return _LEAST if close or proved < self._patient else share
+        return min(share, _LEAST) if patient or self._rises(best, lower, proved) else share
 
     @property
     def repays(self) -> bool:
@@ -134,6 +145,8 @@ class Sharing:
         The prover has had so many seconds until then.
         """
         self._pace.walked(seconds, before, after)
+        if after is not before and before is not None and not before.hard_violations:
+            self._patient = 0.0  # who finds does not wait for a word
         hopeful = self._meets(after, lower, proved)
         proves = before is not self._best or (hopeful and self._closes(before, lower))
         step = float((after is not before or self._pace.gets_on) - proves)
@@ -160,6 +173,20 @@ class Sharing:
             return proved < self._untried
         gap = best.cost - self._constant - lower
         return gap * proved <= lower * (self._ends - time.monotonic())
+
+    def _waited_less(self, proved: float) -> bool:
+        """Whether the prover has waited less for its next find than the walker, each in its own time."""
+        waited = proved - self._found
+        return not self._short and waited < _SHOWN and self._pace.idle > max(_MOMENT, waited)
+
+    def _rises(self, best: Improvement, lower: int, proved: float) -> bool:
+        """Whether the lower bound meets the cost before the limit if it goes on as it did at last."""
+        left = self._ends - time.monotonic()
+        if math.isinf(left) or math.isinf(proved):
+            return False
+        then, before = next(x for x in reversed(self._bounds) if x[0] <= (1 - _RECENT) * proved)
+        gap = best.cost - self._constant - lower
+        return lower > before and (lower - before) * left >= gap * (proved - then)
 
     def _near(self, best: Improvement | None, lower: int, share: float) -> bool:
         """Whether no more than a share of the cost lies between the bounds."""
@@ -205,5 +232,5 @@ class Turns:
         self._passed = passed = time.monotonic()
         self._sharing.judge(before, self._incumbent.best, lower, passed - now, self._proved)
         # A walker's turn may end late: it walks so many steps at a time.
-        turn = max(TURN_SHARE * (passed - self._began), (passed - now) / share)
-        self._ends = passed + turn * (1 - share)
+        turn = TURN_SHARE * (passed - self._began) * (1 - share)
+        self._ends = passed + max(turn, (passed - now) * min(1.0, (1 - share) / share))
