@@ -137,7 +137,8 @@ class Schedule:
         close = max(_CLOSE, int(_CLOSE_SHARE * work.formula.num_clauses))
         while True:
             before = walking.quality[0]
-            yield walking, turn
+            behind = weighing is not None and weighing.cost() < walking.cost()
+            yield walking, turn // _LESS if behind else turn
             if walking.quality[0] > max(close, _FALLING * before):
                 if weighing is None:
                     weighing = self._weighing(walking.best())
@@ -271,7 +272,9 @@ class Schedule:
                     self._tell_best(search, searches)
                 if isinstance(search, Weighing) or not search.given_up:
                     whole = turn if weighs and search is weighing else self._whole(search, turn)
-                    yield search, self._less(search, whole, late)
+                    # Its flips take a part of the time that others' do: as many cost little.
+                    cheap = isinstance(search, Weighing)
+                    yield search, whole if cheap else self._less(search, whole, late)
             turn *= 2
 
     def _tell_best(

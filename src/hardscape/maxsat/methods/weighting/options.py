@@ -16,10 +16,11 @@ _MOST_INCREASE = 1000
 class WeightingOptions:
     """Parameters of the clause-weighting search.
 
-    Between restarts the search takes turns at five tempers: as given here; with ten times the `soft_increase`;
-    under pressure, where all soft clauses grow alike; with ten times the `soft_increase`, 0.4 of the
-    `soft_limit` and four times the `patience`; under pressure again. Pressure has five times the
-    `hard_increase` and twenty times the `patience`.
+    Between restarts the search takes turns at three tempers: as given here; with ten times the `soft_increase`;
+    with that, 0.4 of the `soft_limit` and four times the `patience`. Beside it, in turns, another one goes on
+    under pressure without restarts, where soft clauses begin without weight and all grow alike, and the
+    `hard_increase` is fifty times as large. Where no clause is hard, or for more than three million literals,
+    both are one search, with pressure as third and fifth temper and twenty times the `patience`.
 
     Attributes
     ----------

@@ -1,6 +1,4 @@
 // The clause-weighting search and the search for covers on one thread, as Python sees them.
-#include "maxsat/methods/weighting/weighting.hpp"
-
 #include <nanobind/nanobind.h>
 
 #include <cstdint>
@@ -10,6 +8,7 @@
 
 #include "maxsat/methods/diagnosis/diagnosis.hpp"
 #include "maxsat/methods/hitting/hitting.hpp"
+#include "maxsat/methods/weighting/alternation.hpp"
 #include "maxsat/methods/weighting/covering.hpp"
 #include "native/arrays.hpp"
 

@@ -7,11 +7,10 @@
 // whether the optimum is met.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <iterator>
-#include <memory>
-#include <utility>
+#include <span>
 #include <vector>
 
 #include "maxsat/instance.hpp"
@@ -34,22 +33,30 @@ struct WeightingOptions {
   std::uint64_t patience = 1;   // flips without improvement before a restart, in variables
 };
 
-// What a run between two restarts makes of three of the options, and how all soft clauses grow
-// alike ("press": a factor, 0 where each grows by itself). No single choice suits all: on covers
-// weights must creep, on encodings of counters they must leap, and where one clause after the other
-// would be given up they must grow together, beside some random steps (SPB-MaxSAT, as below).
+// What a run between two restarts makes of three of the options, and by what factor all soft
+// clauses grow alike ("press", 0 where each grows by itself).
 struct Temper {
   double increase, limit;
   std::uint64_t patience;
   double hard = 1, press = 0;
 };
-constexpr Temper kPress = {1, 1, 20, 5, 1.003};
-constexpr Temper kTempers[] = {{1, 1, 1}, {10, 1, 1}, kPress, {10, 0.4, 4}, kPress};
+// Each of some tempers has a run in turn. No single one suits all: on covers weights must creep, on
+// encodings of counters they must leap, and where one clause after the other would be given up they
+// must grow together, from nothing and only where the hard clauses hold, beside some random steps
+// (NuWLS-c of the MaxSAT Evaluation 2023).
+using Tempers = std::span<const Temper>;
+constexpr std::uint64_t kForever = UINT64_MAX;  // patience
+constexpr Temper kCreep = {1, 1, 1}, kLeap = {10, 1, 1}, kShortLeap = {10, 0.4, 4};
+constexpr Temper pressing(std::uint64_t patience) { return {1, 1, patience, 50, 1.001}; }
+constexpr Temper kTempers[] = {kCreep, kLeap, pressing(20), kShortLeap, pressing(20)};
+// Those of two searches that have turns.
+constexpr Temper kUnpressed[] = {kCreep, kLeap, kShortLeap};
+constexpr Temper kPressed[] = {pressing(kForever)};
 // Shares of random steps under pressure: among the good variables, and in a violated clause.
 constexpr double kRandomGood = 0.036, kRandomEscape = 0.48;
 // The mean soft clause's first search weight.
 constexpr std::int64_t kUnit = 1 << 16;
-// Pressure beyond which nothing changes any more.
+// Pressure at which a run ends.
 constexpr double kMostPressure = 1e6;
 
 // The i-th term, from 1, of 1 1 2 1 1 2 4 1 1 2 1 1 2 4 8 ... (Luby, Sinclair, Zuckerman 1993).
@@ -81,12 +88,14 @@ class WeightingOf final : public AnyWeighting {
   // What is given, `weight` and `hard` of each clause, must outlive it.
   WeightingOf(const Instance& instance, const std::int64_t* weight, const std::uint8_t* hard,
               const WeightingOptions& options, std::uint64_t seed, std::uint64_t stream,
-              const std::uint8_t* initial, const Poll& stopped)
+              const std::uint8_t* initial, const Poll& stopped, Tempers tempers = kTempers,
+              std::uint64_t purpose = kWeightingPurpose)
       : instance_(instance),
         weight_(weight),
         hard_(hard),
         options_(options),
-        random_(seed, stream, kWeightingPurpose),
+        tempers_(tempers),
+        random_(seed, stream, purpose),
         decimation_(instance_, weight_, hard_),
         state_(instance_),
         violated_hard_(state_.table),
@@ -136,7 +145,8 @@ class WeightingOf final : public AnyWeighting {
       for (; done < until; ++done) {
         if (best_cost_.hard == 0 && best_cost_.soft <= target) return done;
         if (violated_hard_.size() + violated_soft_.size() == 0) return done;
-        if (now_ - improved_at_ > patience_ && !restart(stop)) return done;
+        if ((now_ - improved_at_ > patience_ || pressure_ >= kMostPressure) && !restart(stop))
+          return done;
         if (static_cast<std::uint32_t>(++now_) == 0)
           std::fill(flipped_at_.begin(), flipped_at_.end(), 0);
         std::uint32_t x = best_good();
@@ -187,13 +197,15 @@ class WeightingOf final : public AnyWeighting {
 
   // How the search weights grow until the next restart, and when that comes.
   void set_temper() {
-    const Temper& temper = kTempers[restarts_ % std::size(kTempers)];
+    const Temper& temper = tempers_[restarts_ % tempers_.size()];
     press_ = temper.press;
     soft_increase_ = options_.soft_increase * temper.increase;
     hard_increase_ = at_least_one(options_.hard_increase * temper.hard * kUnit);
     const double most = std::round(static_cast<double>(options_.soft_limit) * temper.limit);
     soft_limit_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(most));
-    patience_ = luby(restarts_ + 1) * options_.patience * temper.patience * instance_.num_variables;
+    patience_ = temper.patience == kForever ? kForever
+                                            : luby(restarts_ + 1) * options_.patience *
+                                                  temper.patience * instance_.num_variables;
   }
 
   // In the first run and not before, because on large formulas it takes long enough to be stopped.
@@ -213,7 +225,7 @@ class WeightingOf final : public AnyWeighting {
   // Everything that follows from the assignment, with first search weights; false if stopped.
   bool begin(const volatile std::uint8_t* stop) {
     const Poll stopped(stop);
-    pressure_ = 1;
+    pressure_ = press_ > 0 && !soft_.empty() ? 0 : 1;
     cost_ = WideCost{};
     last_ = kNone;
     violated_hard_.clear();
@@ -223,7 +235,7 @@ class WeightingOf final : public AnyWeighting {
     std::fill(flipped_at_.begin(), flipped_at_.end(), 0);
     for (std::uint32_t c = 0; c < instance_.num_clauses; ++c) {
       if (stopped(c)) return false;
-      set_weight(c, hard_[c] ? hard_unit_ : soft_unit(c));
+      set_weight(c, hard_[c] ? hard_unit_ : pressed(c));
       state_.clear(c);
       for (const std::int32_t x : instance_.literals(c)) {
         const std::uint32_t v = Clauses::variable(x);
@@ -359,14 +371,15 @@ class WeightingOf final : public AnyWeighting {
   }
 
   // No flip gains weight: violated clauses become heavier, and one of them is satisfied. Soft
-  // clauses wait for the hard ones, unless what they cost is already too much (SPB-MaxSAT: Zheng,
-  // Chen, Li, He, 2024, treat "better than the best" as one more constraint).
+  // clauses wait for the hard ones, but where each grows by itself not if what they cost is already
+  // too much (SPB-MaxSAT: Zheng, Chen, Li, He, 2024, treat "better than the best" as one more
+  // constraint).
   std::uint32_t escape() {
     const bool hard = violated_hard_.size() != 0;
     const bool dear = best_cost_.hard == 0 && !(cost_.soft < best_cost_.soft);
     for (std::uint32_t c : violated_hard_) heavier(c, hard_increase_);
     if (press_ > 0) {
-      if (dear) press();
+      if (!hard) press();
     } else if (!hard || dear) {
       for (std::uint32_t c : violated_soft_)
         if (weight_of(c) < limit(c))
@@ -391,12 +404,11 @@ class WeightingOf final : public AnyWeighting {
 
   // All soft clauses become heavier alike; where none is hard, that changes nothing.
   void press() {
-    const double pressure = pressure_;
-    pressure_ = std::min(kMostPressure, press_ * (pressure_ + 1));
-    if (pressure == pressure_) return;
+    if (soft_.empty()) return;
+    pressure_ = press_ * (pressure_ + 1);
     for (const std::uint32_t c : soft_) {
       const std::int64_t before = weight_of(c);
-      set_weight(c, std::llround(pressure_ * static_cast<double>(soft_unit(c))));
+      set_weight(c, pressed(c));
       const std::int64_t by = weight_of(c) - before;
       if (state_.trues(c) == 0)
         add_to_all(c, by);
@@ -412,6 +424,11 @@ class WeightingOf final : public AnyWeighting {
   // First search weight of a soft clause.
   std::int64_t soft_unit(std::uint32_t c) const {
     return at_least_one(static_cast<double>(weight_[c]) * soft_unit_);
+  }
+
+  // The same under pressure.
+  std::int64_t pressed(std::uint32_t c) const {
+    return at_least_one(pressure_ * static_cast<double>(soft_unit(c)));
   }
 
   __int128 limit(std::uint32_t c) const {
@@ -433,6 +450,7 @@ class WeightingOf final : public AnyWeighting {
   const std::int64_t* weight_;
   const std::uint8_t* hard_;
   WeightingOptions options_;
+  Tempers tempers_;
   RandomStream random_;
   Decimation decimation_;
   States state_;
@@ -453,42 +471,5 @@ class WeightingOf final : public AnyWeighting {
 };
 
 using Weighting = WeightingOf<WideStates, std::int64_t>;
-
-// Most occurrences of a variable.
-inline std::uint32_t most_occurrences(const Instance& instance) {
-  std::uint32_t most = 0;
-  for (std::size_t v = 0; v < instance.num_variables; ++v)
-    most = std::max(most, instance.first[2 * v + 2] - instance.first[2 * v]);
-  return most;
-}
-
-// A search of half the bytes for large formulas, if nothing there is larger than it can keep.
-inline std::unique_ptr<AnyWeighting> weighting_of(
-    const Instance& instance, const std::int64_t* weight, const std::uint8_t* hard,
-    const WeightingOptions& options, std::uint64_t seed, std::uint64_t stream,
-    const std::uint8_t* initial, const Poll& stopped) {
-  constexpr std::int32_t kLarge = 300'000;  // literals
-  double total = 0, soft = 0, most = 0;
-  for (std::size_t c = 0; c < instance.num_clauses; ++c)
-    if (!hard[c]) {
-      const auto w = static_cast<double>(weight[c]);
-      total += w, ++soft, most = std::max(most, w);
-    }
-  const double largest = soft > 0 ? most * soft / total * kUnit : 0;
-  const bool narrow = instance.complete && instance.start[instance.num_clauses] > kLarge &&
-                      NarrowStates::fits(instance) &&
-                      largest * static_cast<double>(options.soft_limit) < 1 << 30;
-  // Soft search weights end at their limit, or one increase beyond it; hard ones have none.
-  const double end = 1 + static_cast<double>(options.soft_limit) + 10 * options.soft_increase;
-  const bool bounded = soft == static_cast<double>(instance.num_clauses);
-  const auto make = [&]<class States, class Score>() -> std::unique_ptr<AnyWeighting> {
-    return std::make_unique<WeightingOf<States, Score>>(instance, weight, hard, options, seed,
-                                                        stream, initial, stopped);
-  };
-  if (!narrow) return make.template operator()<WideStates, std::int64_t>();
-  if (bounded && 2 * (largest + 1) * end * most_occurrences(instance) < INT32_MAX)
-    return make.template operator()<NarrowStates, std::int32_t>();
-  return make.template operator()<NarrowStates, std::int64_t>();
-}
 
 }  // namespace hardscape::maxsat

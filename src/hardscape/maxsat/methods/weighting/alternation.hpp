@@ -1,0 +1,116 @@
+// Which clause-weighting search suits a formula; and two of them in turns. Where encodings are
+// deep, weights of hard clauses take long to learn, and a restart would lose them; elsewhere
+// restarts are what helps. So one search goes on under pressure beside one that begins anew time
+// after time, and who has found less has fewer flips.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "maxsat/methods/weighting/weighting.hpp"
+
+namespace hardscape::maxsat {
+
+constexpr std::uint64_t kPressingPurpose = 0x6d787072;
+// Flips of a turn, and on each variable one more.
+constexpr std::uint64_t kTurn = 4096;
+
+class Alternation final : public AnyWeighting {
+ public:
+  Alternation(std::unique_ptr<AnyWeighting> first, std::unique_ptr<AnyWeighting> second,
+              std::uint64_t turn)
+      : searches_{std::move(first), std::move(second)}, turn_(turn), left_(turn) {}
+
+  bool complete() const override { return searches_[0]->complete() && searches_[1]->complete(); }
+
+  void adopt(const std::uint8_t* value, const volatile std::uint8_t* stop) override {
+    for (const auto& search : searches_) search->adopt(value, stop);
+  }
+
+  std::uint64_t run(std::uint64_t flips, unsigned __int128 target,
+                    const volatile std::uint8_t* stop) override {
+    std::uint64_t done = 0;
+    while (done < flips && !*stop) {
+      const std::uint64_t asked = std::min(left_, flips - done);
+      const std::uint64_t found = searches_[now_]->run(asked, target, stop);
+      done += found;
+      left_ -= found;
+      if (found < asked) break;
+      if (left_ > 0) continue;
+      now_ ^= 1;
+      const bool behind = searches_[now_ ^ 1]->best_cost() < searches_[now_]->best_cost();
+      left_ = behind ? turn_ / kLess : turn_;
+    }
+    return done;
+  }
+
+  const WideCost& best_cost() const override { return better().best_cost(); }
+  const std::vector<std::uint8_t>& best() const override { return better().best(); }
+  std::uint64_t restarts() const override {
+    return searches_[0]->restarts() + searches_[1]->restarts();
+  }
+
+ private:
+  static constexpr std::uint64_t kLess = 4;  // turns of who is behind in one of the other
+
+  const AnyWeighting& better() const {
+    return *searches_[searches_[1]->best_cost() < searches_[0]->best_cost()];
+  }
+
+  std::unique_ptr<AnyWeighting> searches_[2];
+  std::uint64_t turn_, left_;
+  int now_ = 0;
+};
+
+// Most occurrences of a variable.
+inline std::uint32_t most_occurrences(const Instance& instance) {
+  std::uint32_t most = 0;
+  for (std::size_t v = 0; v < instance.num_variables; ++v)
+    most = std::max(most, instance.first[2 * v + 2] - instance.first[2 * v]);
+  return most;
+}
+
+// One search, or two where clauses of both kinds are not too many. On large formulas it takes half
+// the bytes, if nothing there is larger than it can keep.
+inline std::unique_ptr<AnyWeighting> weighting_of(
+    const Instance& instance, const std::int64_t* weight, const std::uint8_t* hard,
+    const WeightingOptions& options, std::uint64_t seed, std::uint64_t stream,
+    const std::uint8_t* initial, const Poll& stopped) {
+  constexpr std::int32_t kLarge = 300'000, kMostAlternated = 3'000'000;  // literals
+  double total = 0, soft = 0, most = 0;
+  for (std::size_t c = 0; c < instance.num_clauses; ++c)
+    if (!hard[c]) {
+      const auto w = static_cast<double>(weight[c]);
+      total += w, ++soft, most = std::max(most, w);
+    }
+  const std::int32_t literals = instance.start[instance.num_clauses];
+  const double largest = soft > 0 ? most * soft / total * kUnit : 0;
+  const bool narrow = instance.complete && literals > kLarge && NarrowStates::fits(instance) &&
+                      largest * static_cast<double>(options.soft_limit) < 1 << 30;
+  // Soft search weights end at their limit, or one increase beyond it; hard ones have none.
+  const double end = 1 + static_cast<double>(options.soft_limit) + 10 * options.soft_increase;
+  const bool bounded = soft == static_cast<double>(instance.num_clauses);
+  const bool two = soft > 0 && !bounded && literals <= kMostAlternated;
+  const auto make = [&]<class States, class Score>(
+                        Tempers tempers, std::uint64_t purpose) -> std::unique_ptr<AnyWeighting> {
+    return std::make_unique<WeightingOf<States, Score>>(instance, weight, hard, options, seed,
+                                                        stream, initial, stopped, tempers, purpose);
+  };
+  const auto one = [&](Tempers tempers) {
+    constexpr std::uint64_t purpose = kWeightingPurpose;
+    if (!narrow) return make.template operator()<WideStates, std::int64_t>(tempers, purpose);
+    if (bounded && 2 * (largest + 1) * end * most_occurrences(instance) < INT32_MAX)
+      return make.template operator()<NarrowStates, std::int32_t>(tempers, purpose);
+    return make.template operator()<NarrowStates, std::int64_t>(tempers, purpose);
+  };
+  if (!two) return one(kTempers);
+  return std::make_unique<Alternation>(
+      one(kUnpressed),
+      make.template operator()<WideStates, std::int64_t>(kPressed, kPressingPurpose),
+      kTurn + instance.num_variables);
+}
+
+}  // namespace hardscape::maxsat
