@@ -137,7 +137,8 @@ def test_a_bound_that_will_not_meet_the_other_one_is_no_find():
 
 @pytest.mark.parametrize("best", [None, found(3, hard=1)])
 def test_the_prover_has_most_until_the_hard_clauses_hold(best):
-    assert Sharing(0.8, best, 0).of(best) == 0.2
+    assert Sharing(0.8, best, 0).of(best) == 0.05
+    assert Sharing(0.8, best, 0, counted=True).of(best) == 0.2  # it begins with linear programs
     assert Sharing(0.8, best, 0).of(found(7)) == 0.8
 
 
@@ -206,7 +207,7 @@ def test_half_is_the_provers_where_the_bounds_are_near():
     assert Sharing(0.9, best, 100).of(best, 600) == 0.9
     assert Sharing(0.9, best, 100).of(best, 700) == 0.5
     assert Sharing(0.3, best, 100).of(best, 700) == 0.3
-    assert Sharing(0.9, best, 0).of(found(1000, hard=1), 900) == 0.2
+    assert Sharing(0.9, best, 0).of(found(1000, hard=1), 900) == 0.05
 
 
 def test_first_assignments_near_a_linear_program_are_waited_for():
@@ -240,7 +241,7 @@ def test_no_word_is_waited_for_soon_of_a_proof_that_promises_little(left, share)
 
 def test_a_short_limit_is_shared_alike_until_the_hard_clauses_hold():
     best = found(7, hard=1)
-    for left, share in (1.0, 0.5), (9.0, 0.2):
+    for left, share in (1.0, 0.5), (9.0, 0.05):
         assert Sharing(0.8, best, 0, ends=time.monotonic() + left).of(best) == share
 
 

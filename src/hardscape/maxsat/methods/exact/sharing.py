@@ -90,6 +90,8 @@ class Sharing:
         # Seconds of the prover until which the walker has least.
         left = ends - time.monotonic()
         self._short = left <= SHORT
+        # Of the walker while hard clauses are violated: a solver is likelier to satisfy them, if it is asked.
+        self._violated = _HALF if self._short else _LEAST if counted else _LITTLE
         self._trial = 0.0 if math.isinf(left) else _TRIED * max(0.0, left - _SHORT)
         self._untried = min(_UNTRIED, _UNTRIED_SHARE * left)
         waits = hard and (promising or left > LONGER)
@@ -101,12 +103,12 @@ class Sharing:
         self._found = 0.0  # seconds of the prover until its last better assignment
 
     def of(self, best: Improvement | None, lower: int = 0, proved: float = math.inf) -> float:
-        """Of the next turn; the least while hard clauses are violated: a solver is likelier to satisfy them.
+        """Of the next turn.
 
         The lower bound is what the prover has said in so many seconds.
         """
         if best is None or best.hard_violations:
-            return _HALF if self._short else _LEAST
+            return self._violated
         if not self._said:
             if lower or best is not self._best:
                 self._said, self._patient = True, (1 + _WORDS) * proved if self._waited else 0.0
