@@ -121,6 +121,28 @@ def test_wishes_are_exchanged_where_clause_weighting_never_satisfied_the_hard_cl
     assert ("Swapping" in searches) is not satisfies
 
 
+def test_all_clauses_are_asked_for_in_turns_as_long_as_clause_weightings(monkeypatch):
+    rng, n, turns, ends = np.random.default_rng(5), 250, [], set()
+    soft = [
+        [int(v * rng.choice([-1, 1])) for v in rng.choice(n, size, replace=False) + 1]
+        for size in [3] * 1100 + [4] * 20
+    ]
+    advance = Walker._advance
+
+    def noted(self, search, end):
+        if end not in ends:
+            ends.add(end)
+            turns.append((type(search).__name__, end - self.flips))
+        return advance(self, search, end)
+
+    monkeypatch.setattr(Walker, "_advance", noted)
+    searched(Formula.from_clauses(soft), 1_000_000)
+    asked = [i for i, (name, _) in enumerate(turns) if name == "Together"]
+    assert asked
+    for i in asked:
+        assert all(turn == turns[i][1] for name, turn in turns[i + 1 : i + 2] if name == "Weighing")
+
+
 class Stub:
     """A search of some cost."""
 
