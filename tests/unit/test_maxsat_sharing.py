@@ -172,6 +172,18 @@ def test_no_word_is_waited_for_where_the_walker_finds():
     assert sharing.of(better, 0, 0.2) == pytest.approx(0.9)
 
 
+def test_the_word_of_a_linear_program_is_waited_for_while_the_walker_finds():
+    best, better = found(1000), found(999)
+
+    def of(left):
+        sharing = Sharing(0.8, best, 0, ends=time.monotonic() + left, first_ones=0.9)
+        sharing.judge(best, better, 0, 0.1, 0.1)
+        return [sharing.of(better, 0, proved) for proved in (0.3, 0.5, 1.0)]
+
+    assert of(2.0) == [0.2, 0.2, pytest.approx(0.9)]
+    assert of(0.8) == [pytest.approx(0.9)] * 3  # it comes too late
+
+
 def test_a_bound_that_rises_fast_enough_has_the_prover_go_on():
     best = found(1000)
 
@@ -227,8 +239,8 @@ def test_first_assignments_come_where_literals_are_few_for_each_wish():
         hard = [[-1, *range(2, literals)]]
         return Formula.from_clauses([[1]] * wishes, hard=hard)
 
-    assert [pace.first_ones(formula(n)) for n in (50, 70)] == [0.4, 0.0]
-    assert pace.first_ones(formula(40_000, 1000)) == pytest.approx(2.5e-5 * 41_000, rel=0.01)
+    assert [pace.first_ones(formula(n)) for n in (50, 70)] == [0.6, 0.0]
+    assert pace.first_ones(formula(40_000, 1000)) == pytest.approx(3.75e-5 * 41_000, rel=0.01)
     assert pace.first_ones(SOFT) == 0.0
 
 

@@ -169,15 +169,15 @@ class Proof(Work[Partial]):
             finally:
                 process.kill()
 
-    def sharing(self, constant: int) -> Sharing:
-        """Of a thread with a walker, by a prover whose costs leave out a constant."""
+    def sharing(self, constant: int, *, again: bool = False) -> Sharing:
+        """Of a thread with a walker, by a prover, or `again` by one, whose costs leave out a constant."""
         return Sharing(
             self.share,
             self.incumbent.best,
             constant,
             self.pace,
             self.ends,
-            hard=self.formula.num_hard > 0,
+            hard=self.formula.num_hard > 0 and not again,
             counted=counters_prevail(self.formula),
             first_ones=first_ones(self.formula),
             promising=promising(self.formula, self.incumbent),
@@ -229,9 +229,9 @@ class _Talk:
         self._flips = flips
         self._turns: Turns | None = None
         if work.in_turns and work.local is not None:
-            walker = walker or work.local.walker(0, context)
+            again, walker = walker is not None, walker or work.local.walker(0, context)
             walker.walk(_MEANWHILE)  # a process needs a moment to begin
-            sharing = work.sharing(self._constant)
+            sharing = work.sharing(self._constant, again=again)
             self._turns = Turns(walker, self._incumbent, work.share, sharing)
 
     def result(self) -> ShardResult:

@@ -30,8 +30,8 @@ _BOUND, _SEARCHED_LONG, _SEARCHED_MOST, _STUCK_LONG = 0.125, 0.5, 0.6, 0.75
 LONGER, _SEARCHED_LEAST = 5.0, 0.3
 #: Most literals for each wish where linear programs are solved first; and seconds, at least and for each
 #: literal, after which assignments that cost little more than the program are there. A proof begins at once up
-#: to a short limit, too, of so many times that, if the search's bound promises something.
-_PRICED, _FIRST, _FIRST_EACH, _TIMES = 65, 0.4, 2.5e-5, 1.5
+#: to a short limit, too, of no less than that, if the search's bound promises something.
+_PRICED, _FIRST, _FIRST_EACH = 65, 0.6, 3.75e-5
 #: Share of the hard clauses that are counters' where these prevail.
 _PREVAILS = 0.9
 
@@ -151,7 +151,7 @@ def proof_pays(task: Task, pace: Pace, limit: float) -> bool:
     if best is None or best.hard_violations:
         return not asks_in_vain(task) and pace.seconds >= _UNBEGUN * limit
     if promising(task.presolved.formula, task.incumbent):
-        soon = 0 < _TIMES * first_ones(task.presolved.formula) <= left
+        soon = 0 < first_ones(task.presolved.formula) <= left
         soon = soon and _bounded(task.incumbent)
         return soon or limit > SHORT or (pace.seconds >= _SEARCHED * limit and pace.stuck)
     if limit <= SHORT:

@@ -39,8 +39,8 @@ _COUNTED = 0.5
 #: Share of the time left that the prover has before the walker's first turn, and most seconds: its first
 #: assignments are better than most that a walker has by then.
 _AHEAD, _MOST_AHEAD = 0.05, 0.5
-#: A bound rises as fast as in such a part of the prover's time, the last one.
-_RECENT = 0.25
+#: A bound rises as fast as in such a part of the prover's time, the last one, which has turns at both sides.
+_RECENT = 0.5
 #: The walker has least, too, where it has found nothing for longer than the prover has, so many seconds at
 #: least. Not for one that has found nothing for so many, nor up to a short limit: first finds take it as long.
 _MOMENT, _SHOWN = 0.1, 4.0
@@ -95,9 +95,11 @@ class Sharing:
         self._trial = 0.0 if math.isinf(left) else _TRIED * max(0.0, left - _SHORT)
         self._untried = min(_UNTRIED, _UNTRIED_SHARE * left)
         waits = hard and (promising or left > LONGER)
-        wordless = _COUNTED if counted else _WORDLESS
-        self._patient = min(_MOST_WORDLESS, wordless * left) if waits else 0.0
+        wordless = (_COUNTED if counted else _WORDLESS) * left
         self._close = min(first_ones, _FIRST_ONES * left)
+        if first_ones <= left:
+            wordless = max(wordless, self._close)
+        self._patient = min(_MOST_WORDLESS, wordless) if waits else 0.0
         self._said, self._waited = counted, False
         self._bounds = [(0.0, 0)]  # of the prover, by its seconds
         self._found = 0.0  # seconds of the prover until its last better assignment
@@ -147,8 +149,9 @@ class Sharing:
         The prover has had so many seconds until then.
         """
         self._pace.walked(seconds, before, after)
-        if after is not before and before is not None and not before.hard_violations:
-            self._patient = 0.0  # who finds does not wait for a word
+        found = after is not before and before is not None and not before.hard_violations
+        if found and not self._close:  # who finds waits for no word but a linear program's
+            self._patient = 0.0
         hopeful = self._meets(after, lower, proved)
         proves = before is not self._best or (hopeful and self._closes(before, lower))
         step = float((after is not before or self._pace.gets_on) - proves)
