@@ -163,11 +163,11 @@ def test_counters_prevail_in_a_partition_and_not_without():
     hard, weights, _, top = partition(12, 300, 6, 1)
     wishes = [[-i] for i in range(1, len(weights) + 1)]
     formula = Formula.from_clauses(wishes, weights, hard=hard, num_variables=top)
-    assert pace.counters_prevail(formula)
+    assert pace.programs_first(formula)
     assert sharing.first_share(formula, 5.0) == sharing.SHARE
     pairs = [[-a, -b] for a, b in itertools.combinations(range(1, 30), 2)]
     graph = Formula.from_clauses([[v] for v in range(1, 30)], hard=pairs)
-    assert not pace.counters_prevail(graph)
+    assert not pace.programs_first(graph)
     assert sharing.first_share(graph, 5.0) > sharing.SHARE
 
 

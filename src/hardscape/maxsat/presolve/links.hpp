@@ -46,6 +46,12 @@ class Linking {
     return many_ == 0 || resolve(links, most);
   }
 
+  // Whether counters are what nearly all hard clauses say.
+  bool counts() {
+    find();
+    return many_ > 0 && prevail();
+  }
+
   // Whether the formula would have grown by too much.
   bool refused() const { return refused_; }
 
@@ -77,7 +83,8 @@ class Linking {
     return left_.hard[c] && left_.offsets[c + 1] - left_.offsets[c] == 2;
   }
 
-  // Which variables are in hard clauses of two literals alone.
+  // Which variables are in hard clauses of two literals alone; few of them that are linked to
+  // others of hard clauses of two and three are parts of sums, which a prover knows as a whole.
   void find() {
     only_.assign(left_.original.size(), 1);
     for (std::size_t c = 0; c < left_.clauses(); ++c) {
@@ -85,21 +92,50 @@ class Linking {
       for (std::int32_t i = left_.offsets[c]; i < left_.offsets[c + 1]; ++i)
         only_[Clauses::variable(left_.literals[i])] = 0;
     }
+    std::vector<std::uint8_t> ruled(only_.size(), 1), linked(only_.size());
+    for (std::size_t c = 0; c < left_.clauses(); ++c) {
+      if (left_.hard[c] && left_.offsets[c + 1] - left_.offsets[c] <= 3) continue;
+      for (std::int32_t i = left_.offsets[c]; i < left_.offsets[c + 1]; ++i)
+        ruled[Clauses::variable(left_.literals[i])] = 0;
+    }
+    for (std::size_t c = 0; c < left_.clauses(); ++c) {
+      if (!is_pair(c)) continue;
+      const std::int32_t* const pair = &left_.literals[left_.offsets[c]];
+      for (const int k : {0, 1}) {
+        const std::uint32_t other = Clauses::variable(pair[1 - k]);
+        if (ruled[other] && !only_[other]) linked[Clauses::variable(pair[k])] = 1;
+      }
+    }
+    std::size_t parts = 0;
+    for (std::size_t v = 0; v < only_.size(); ++v) parts += linked[v] && only_[v];
+    if (kFewParts * parts <= static_cast<std::size_t>(std::ranges::count(only_, 1)))
+      for (std::size_t v = 0; v < only_.size(); ++v)
+        if (linked[v]) only_[v] = 0;
     many_ = static_cast<std::size_t>(std::ranges::count(only_, 1));
   }
 
-  // Not where they are few, nor where nearly all hard clauses have one: there counters are what is
-  // left to prove, and a prover has cliques for them.
-  bool pays() const {
-    if (many_ == 0 || many_ < only_.size() / kNoticed) return false;
-    std::size_t hard = 0, linked = 0;
-    for (std::size_t c = 0; c < left_.clauses(); ++c) {
-      hard += left_.hard[c];
-      if (!is_pair(c)) continue;
-      const std::int32_t* const pair = &left_.literals[left_.offsets[c]];
-      linked += only_[Clauses::variable(pair[0])] || only_[Clauses::variable(pair[1])];
-    }
-    return static_cast<double>(linked) < kPrevails * static_cast<double>(hard);
+  // Not where they are few, nor where counters are what is left to prove, for which a prover has
+  // cliques.
+  bool pays() const { return many_ > 0 && many_ >= only_.size() / kNoticed && !prevail(); }
+
+  // Whether nearly all hard clauses have one that is there with both signs.
+  bool prevail() const {
+    std::vector<std::uint8_t> signs(only_.size());
+    const auto pairs = [&](auto&& act) {
+      for (std::size_t c = 0; c < left_.clauses(); ++c) {
+        const std::int32_t* const pair = &left_.literals[left_.offsets[c]];
+        if (is_pair(c)) act(Clauses::code(pair[0]), Clauses::code(pair[1]));
+      }
+    };
+    pairs([&](std::uint32_t a, std::uint32_t b) {
+      signs[a >> 1] |= 1 << (a & 1);
+      signs[b >> 1] |= 1 << (b & 1);
+    });
+    const auto links = [&](std::uint32_t l) { return only_[l >> 1] && signs[l >> 1] == 3; };
+    std::size_t linked = 0;
+    pairs([&](std::uint32_t a, std::uint32_t b) { linked += links(a) || links(b); });
+    const auto hard = static_cast<double>(std::ranges::count(left_.hard, 1));
+    return hard > 0 && static_cast<double>(linked) >= kPrevails * hard;
   }
 
   bool gone(std::uint32_t l) const { return only_[l >> 1] == kGone; }
@@ -215,9 +251,9 @@ class Linking {
     return std::min<std::size_t>(std::max(kLarge, literals + literals / 4), INT32_MAX);
   }
 
-  static constexpr std::size_t kNoticed = 16;   // one in so many variables
-  static constexpr double kPrevails = 0.9;      // as in methods/exact/pace.py
-  static constexpr std::ptrdiff_t kMost = 100;  // resolvents of a variable
+  static constexpr std::size_t kNoticed = 16, kFewParts = 16;  // one in so many variables
+  static constexpr double kPrevails = 0.9;                     // share of the hard clauses
+  static constexpr std::ptrdiff_t kMost = 100;                 // resolvents of a variable
   static constexpr std::size_t kLarge = 2'000'000, kFirstSlots = 1024;
   static constexpr std::uint8_t kGone = 2;  // of only_: 0 where the variable has other clauses
 

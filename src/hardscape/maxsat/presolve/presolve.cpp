@@ -61,9 +61,8 @@ using Unlinked =
     std::tuple<NumpyArray<std::int32_t>, NumpyArray<std::int32_t>, NumpyArray<std::int32_t>,
                NumpyArray<std::int64_t>, NumpyArray<std::uint8_t>>;
 
-// Nothing where the formula would have more than so many more literals.
-std::optional<Unlinked> unlinked(const nb::object& formula, std::size_t most) {
-  const Clauses given(formula);
+// A formula as if presolve had left all of it.
+Left whole(const Clauses& given) {
   Left left;
   left.original.resize(given.variables);
   std::iota(left.original.begin(), left.original.end(), 1);
@@ -71,6 +70,21 @@ std::optional<Unlinked> unlinked(const nb::object& formula, std::size_t most) {
   left.literals.assign(given.literals, given.literals + left.offsets.back());
   left.weights.assign(given.weights, given.weights + given.count);
   left.hard.assign(given.hard, given.hard + given.count);
+  return left;
+}
+
+// Whether nearly all hard clauses say counters of at most one.
+bool counters_prevail(const nb::object& formula) {
+  const Clauses given(formula);
+  nb::gil_scoped_release release;
+  Left left = whole(given);
+  return Linking(left, Poll(nullptr)).counts();
+}
+
+// Nothing where the formula would have more than so many more literals.
+std::optional<Unlinked> unlinked(const nb::object& formula, std::size_t most) {
+  const Clauses given(formula);
+  Left left = whole(given);
   {
     nb::gil_scoped_release release;
     Linking linking(left, Poll(nullptr));
@@ -107,6 +121,8 @@ void bind_presolve(nb::module_& module) {
              "What is left of a formula, and what every assignment of it costs besides.");
   module.def("unlinked", &unlinked, nb::arg("formula"), nb::arg("most"),
              "What is left of a formula without variables of hard clauses of two literals alone.");
+  module.def("counters_prevail", &counters_prevail, nb::arg("formula"),
+             "Whether nearly all hard clauses say counters of at most one.");
   module.def("complete", &complete, nb::arg("rows").noconvert(), nb::arg("variables"),
              nb::arg("offsets"), nb::arg("literals"),
              "Values of the variables that went, in assignments of the whole formula.");

@@ -26,8 +26,8 @@ from hardscape.maxsat.methods.exact.near import proven_at_once, settled_here
 from hardscape.maxsat.methods.exact.pace import (
     Pace,
     asks_in_vain,
-    counters_prevail,
     first_ones,
+    programs_first,
     promising,
     proof_pays,
     proof_waits,
@@ -178,7 +178,7 @@ class Proof(Work[Partial]):
             self.pace,
             self.ends,
             hard=self.formula.num_hard > 0 and not again,
-            counted=counters_prevail(self.formula),
+            counted=programs_first(self.formula),
             first_ones=first_ones(self.formula),
             promising=promising(self.formula, self.incumbent),
         )
@@ -388,7 +388,7 @@ class Exact(Method):
             return
         local = replace(local, endless=True)  # one that ends begins anew
         until = _BEFORE_FEASIBLE
-        if left is not None and counters_prevail(task.presolved.formula):
+        if left is not None and programs_first(task.presolved.formula):
             until = max(until, _FEASIBLE_SHARE * left)
         while not task.over and pace.seconds < until and asks_in_vain(task):
             walk(_BEFORE)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from hardscape import native
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.walkers.schedule import swapping_pays
@@ -32,8 +34,11 @@ LONGER, _SEARCHED_LEAST = 5.0, 0.3
 #: literal, after which assignments that cost little more than the program are there. A proof begins at once up
 #: to a short limit, too, of no less than that, if the search's bound promises something.
 _PRICED, _FIRST, _FIRST_EACH = 65, 0.6, 3.75e-5
-#: Share of the hard clauses that are counters' where these prevail.
-_PREVAILS = 0.9
+#: Share of the hard clauses that are rules, as those of sums, and of three literals, where these may prevail,
+#: and most literals of all.
+_RULES, _TERNARY, _SUMMED = 0.5, 0.25, 1_000_000
+#: What is known of formulas whose proof begins with linear programs.
+_PROGRAMS = WeakKeyDictionary[Formula, bool]()
 
 
 class Pace:
@@ -99,28 +104,35 @@ def _bounded(incumbent: Incumbent) -> bool:
     return best is not None and incumbent.lower > _BOUND * best.cost
 
 
-def counters_prevail(formula: Formula) -> bool:
-    """Whether nearly all hard clauses have two literals, one at least of a variable that no other clause has.
+def programs_first(formula: Formula) -> bool:
+    """Whether counters of at most one, or sums, may be what most hard clauses say.
 
-    That is how counters say that at most one of many literals holds: a walker sets their variables one by one,
-    and a prover of linear programs does without them.
+    A walker sets the variables of these one by one, and a prover of linear programs does without them.
     """
+    if formula not in _PROGRAMS:
+        counted: bool = native.core.maxsat.counters_prevail(formula)
+        _PROGRAMS[formula] = counted or _sums_may_prevail(formula)
+    return _PROGRAMS[formula]
+
+
+def _sums_may_prevail(formula: Formula) -> bool:
+    """Whether most hard clauses are rules, and many of three literals."""
+    from hardscape.maxsat.methods.exact.prover.rows.sums import setters
+
     lengths = np.diff(formula.offsets)
-    pair = (lengths == 2) & formula.hard
-    if not pair.sum() >= _PREVAILS * formula.num_hard > 0:
+    ternary = int(((lengths == 3) & formula.hard).sum())
+    if len(formula.literals) > _SUMMED or ternary <= _TERNARY * formula.num_hard:
         return False
-    of_pair, literals = np.repeat(pair, lengths), formula.literals
-    own = np.zeros((2, formula.num_variables + 1), dtype=bool)  # both signs, and nowhere else
-    own[(literals[of_pair] > 0).astype(int), abs(literals[of_pair])] = True
-    own[:, abs(literals[~of_pair])] = False
-    counters = np.flatnonzero(own[0] & own[1])
-    of_counters = np.isin(abs(literals[of_pair]), counters).reshape(-1, 2)
-    return bool(of_counters.any(axis=1).sum() >= _PREVAILS * formula.num_hard)
+    of_hard = np.repeat(formula.hard, lengths)
+    offsets = np.concatenate([[0], np.cumsum(lengths[formula.hard], dtype=np.int64)])
+    named = abs(formula.literals[~of_hard]).astype(np.int64)
+    rules, _ = setters(formula.literals[of_hard].astype(np.int64), offsets, named)
+    return bool(rules.sum() > _RULES * formula.num_hard)
 
 
 def promising(formula: Formula, incumbent: Incumbent) -> bool:
     """Whether a proof may come to something soon, by what the search, if it looks for cores, could refute."""
-    if _bounded(incumbent) or counters_prevail(formula):
+    if _bounded(incumbent) or programs_first(formula):
         return True
     return not 0 < formula.num_hard < formula.num_clauses or asks_for_a_cover(formula)
 

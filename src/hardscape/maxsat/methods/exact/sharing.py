@@ -7,7 +7,7 @@ import time
 
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
-from hardscape.maxsat.methods.exact.pace import LONGER, SHORT, Pace, counters_prevail
+from hardscape.maxsat.methods.exact.pace import LONGER, SHORT, Pace, programs_first
 from hardscape.maxsat.methods.walkers.local import Walker
 from hardscape.maxsat.result import Improvement
 
@@ -58,7 +58,7 @@ _CLOSE, _FIRST_ONES = 0.5, 0.4
 def first_share(formula: Formula, left: float | None) -> float:
     """The walker's share of the turns at first, with so many seconds left."""
     share = SHARE if formula.num_hard else _SOFT
-    if left is None or counters_prevail(formula):
+    if left is None or programs_first(formula):
         return share
     return min(_MOST, max(share, _SEARCHED / max(left, _SEARCHED)))
 
@@ -67,8 +67,8 @@ class Sharing:
     """The walker's share of the turns, as both have found more or less.
 
     `constant` is what the prover's costs leave out, `pace` the walker's so far, `ends` when the time is up,
-    `hard` whether some clauses are, `counted` whether counters prevail among these, `first_ones` when the
-    prover has them, and `promising` whether a proof was so before it began.
+    `hard` whether some clauses are, `counted` whether its proof begins with linear programs, `first_ones` when
+    the prover has them, and `promising` whether a proof was so before it began.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Sharing:
         if first_ones <= left:
             wordless = max(wordless, self._close)
         self._patient = min(_MOST_WORDLESS, wordless) if waits else 0.0
-        self._said, self._waited = counted, False
+        self._said, self._waited, self._counted = counted, False, counted
         self._bounds = [(0.0, 0)]  # of the prover, by its seconds
         self._found = 0.0  # seconds of the prover until its last better assignment
 

@@ -63,32 +63,45 @@ class Branching:
         # Processor time since the last assignment, and the part done in it.
         self._spent, self._closed = 0.0, 0.0
         self._met, self._began = costs.board.cost, time.thread_time()
-        literals, sizes, least = _arrays(rows)
-        self._rows = Rows(literals, sizes, least, costs.first)
+        self._hiders = [x for x in (costs.counters, costs.sums) if x is not None]
+        shown = np.ones(costs.first, dtype=bool)
+        for hider in self._hiders:  # whoever knows its variables gives them their values
+            shown[[v - 1 for v in hider.hidden]] = False
+        self._shown = np.flatnonzero(shown)
+        self._column = np.cumsum(shown)  # of each variable, from 1
+        arrays = self._arrays(rows)
+        self._rows = Rows(len(self._shown), *arrays)
         self._cycles = OddCycles(costs.unrolled[0])
         total = sum(costs.soft.values())
         self._scale = 1 << min(_MOST_PARTS, max(0, _BITS - total.bit_length()))
         prices = np.zeros(costs.first, dtype=np.int64)
         for wish, weight in costs.soft.items():
             prices[abs(wish) - 1] = -weight if wish > 0 else weight
+        prices = prices[self._shown]
         self._constant = costs.constant + sum(w for x, w in costs.soft.items() if x > 0)
         self._prices, self._step = prices, math.gcd(*costs.soft.values())
-        self._program = Program(prices.astype(float), literals, sizes, least)
+        self._program = Program(prices.astype(float), *arrays)
         self._until = 0.0
         self._program.ask(self._ended)
-        zeros = np.zeros(costs.first, dtype=np.int8)
+        zeros = np.zeros(len(prices), dtype=np.int8)
         self._left = [Branch(zeros, zeros + 1, 0, 0)]
-        self._gains = np.zeros((2, costs.first))  # of values moved down and up, and how many
-        self._moves = np.zeros((2, costs.first))
+        self._gains = np.zeros((2, len(prices)))  # of values moved down and up, and how many
+        self._moves = np.zeros((2, len(prices)))
 
     @classmethod
     def of(cls, costs: Costs, against: dict[int, set[int]]) -> Branching | None:
         """Those of the clauses that were given; None where programs take long or say little."""
         if not (costs.soft and installed()) or sum(costs.soft.values()).bit_length() > _BITS:
             return None
-        if costs.counters is None and not _programs_pay(costs, sum(map(len, costs.given))):
+        seen = costs.counters or costs.sums  # by programs alone
+        if seen is None and not _programs_pay(costs, sum(map(len, costs.given))):
             return None
         rows = rows_of(*costs.unrolled, against)
+        if costs.sums is not None:
+            rows += [
+                Row([-x for x in each.literals], sum(each.weights) - each.most, each.weights)
+                for each in costs.sums.rows
+            ]
         if not (rows and _programs_pay(costs, sum(len(row.literals) for row in rows))):
             return None
         return cls(costs, rows)
@@ -97,7 +110,7 @@ class Branching:
         """What a turn should be worth: more where the end is near, little where there is none in sight."""
         if self._board.cost != self._met:  # most of what was open ends sooner now
             self._spent = self._closed = 0.0
-        counted = self._costs.counters is not None
+        counted = bool(self._hiders)
         if self._root is None and counted:
             return turn
         far = time.thread_time() - self._began
@@ -119,6 +132,8 @@ class Branching:
     def turn(self, until: float) -> None:
         """Go on until a moment; `Settled` if that proves the best assignment."""
         self._until, self._met = until, self._board.cost
+        if self._costs.sums is not None and self._root is None:
+            self._assign()
         while time.thread_time() < until:
             self._board.look()
             if not self._left:
@@ -135,6 +150,30 @@ class Branching:
                 self._closed += 0.5**branch.depth
             self._left += found
         self._tell()
+
+    def _assign(self) -> None:
+        """Have the solver of programs look for whole numbers by itself, and offer what it finds."""
+        arrays, (all_,) = self._rows.arrays, self._left
+        program = Program(self._prices.astype(float), *arrays, presolve="on")
+        program.whole(all_.lower.astype(float), all_.upper.astype(float), self._ended, self._try)
+
+    def _whole(self, values: Any) -> Any:
+        """Values of all variables, 0 where others know them."""
+        import numpy as np
+
+        every = np.zeros(len(self._column), dtype=values.dtype)
+        every[self._shown] = values
+        return every
+
+    def _arrays(self, rows: list[Row]) -> tuple[Any, ...]:
+        """The columns and signs of all literals, the number of each row's, how many hold, and weights."""
+        import numpy as np
+
+        literals = np.array([x for row in rows for x in row.literals], dtype=np.int64)
+        sizes, least = [len(row.literals) for row in rows], [row.least for row in rows]
+        weights = [w for row in rows for w in row.weights or [1] * len(row.literals)]
+        columns = np.sign(literals) * self._column[abs(literals) - 1]
+        return columns, *(np.array(x, dtype=np.int64) for x in (sizes, least, weights))
 
     def _ended(self) -> bool:
         """Whether the turn is over."""
@@ -192,9 +231,9 @@ class Branching:
         """
         if bound - before < _ENOUGH * (self._most() - bound):
             return False
-        found = list(self._cycles.violated(values.tolist(), self._ended))
+        found = list(self._cycles.violated(self._whole(values).tolist(), self._ended))
         if found:
-            more = _arrays(found)
+            more = self._arrays(found)
             self._program.add(*more)
             self._rows = self._rows.extended(*more)
         return bool(found)
@@ -204,7 +243,7 @@ class Branching:
         import numpy as np
 
         rounded = np.rint(self._scale * np.maximum(duals, 0.0))
-        if not rounded @ self._rows.sizes < 2.0**61:  # else sums are whole numbers of 64 bits
+        if not rounded @ self._rows.norms < 2.0**61:  # else sums are whole numbers of 64 bits
             rounded = np.zeros(len(duals))
         q = rounded.astype(np.int64)
         reduced = self._scale * prices - self._rows.columns(q)
@@ -239,9 +278,8 @@ class Branching:
             return
         whole = whole.astype("int64")
         if (self._rows.sums(whole) >= self._rows.bounds).all():
-            told = whole.tolist()
-            counters = self._costs.counters
-            if counters is None or counters.complete(told):
+            told = self._whole(whole).tolist()
+            if all(hider.complete(told) for hider in self._hiders):
                 self._costs.offer_whole([v if x else -v for v, x in enumerate(told, 1)])
 
     def _learn(self, branch: Branch, bound: int) -> None:
@@ -279,26 +317,18 @@ def _programs_pay(costs: Costs, literals: int) -> bool:
     return literals <= _MOST_LITERALS and first_seconds(costs, literals) < math.inf
 
 
-def _arrays(rows: list[Row]) -> tuple[Any, ...]:
-    """The literals of all, the number of each one's, and how many hold."""
-    import numpy as np
-
-    literals = [x for row in rows for x in row.literals]
-    sizes, least = [len(row.literals) for row in rows], [row.least for row in rows]
-    return tuple(np.array(x, dtype=np.int64) for x in (literals, sizes, least))
-
-
 class Rows:
     """Rows of whole numbers."""
 
-    def __init__(self, literals: Any, sizes: Any, least: Any, columns: int) -> None:
+    def __init__(self, columns: int, literals: Any, sizes: Any, least: Any, weights: Any) -> None:
         import numpy as np
 
-        self.literals, self.sizes, self.least = literals, sizes, least
+        self.arrays = literals, sizes, least, weights
         self._starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-        self.bounds = least - np.add.reduceat(literals < 0, self._starts)
+        self.norms = np.add.reduceat(weights, self._starts)
+        self.bounds = least - np.add.reduceat(np.where(literals < 0, weights, 0), self._starts)
         self._of = abs(literals) - 1
-        self._signs = np.sign(literals)
+        self._factors = np.sign(literals) * weights
         self._row = np.repeat(np.arange(len(sizes)), sizes)
         self._order = np.argsort(self._of, kind="stable")
         self._used, self._first = np.unique(self._of[self._order], return_index=True)
@@ -308,21 +338,20 @@ class Rows:
         """With further ones."""
         import numpy as np
 
-        mine = (self.literals, self.sizes, self.least)
-        whole = [np.concatenate(both) for both in zip(mine, more, strict=True)]
-        return Rows(whole[0], whole[1], whole[2], self._columns)
+        whole = [np.concatenate(both) for both in zip(self.arrays, more, strict=True)]
+        return Rows(self._columns, *whole)
 
     def sums(self, values: Any) -> Any:
-        """Of the literals of each row, with a sign for those that are negated."""
+        """What the literals of each row weigh, less those that are negated."""
         import numpy as np
 
-        return np.add.reduceat(self._signs * values[self._of], self._starts)
+        return np.add.reduceat(self._factors * values[self._of], self._starts)
 
     def columns(self, multipliers: Any) -> Any:
         """What multipliers of the rows give each variable."""
         import numpy as np
 
         found = np.zeros(self._columns, dtype=np.int64)
-        given = (multipliers[self._row] * self._signs)[self._order]
+        given = (multipliers[self._row] * self._factors)[self._order]
         found[self._used] = np.add.reduceat(given, self._first)
         return found

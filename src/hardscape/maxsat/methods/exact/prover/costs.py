@@ -11,6 +11,7 @@ from pysat.solvers import Cadical153
 from .board import Board, Settled
 from .oracle import BETWEEN_LOOKS, Oracle
 from .rows.counters import Counters
+from .rows.sums import Sums
 
 #: Wishes above which a restart of the solver costs more than all else.
 _MANY = 20_000
@@ -18,6 +19,8 @@ _MANY = 20_000
 _SHRUNK = 0.9
 #: Most literals of clauses of two that are looked through for counters at once.
 _MOST_COUNTED = 1_000_000
+#: The same for sums; and how long clauses of these may be, and at least how many of all.
+_MOST_SUMMED, _LONGEST_RULE, _RULES = 1_000_000, 3, 0.5
 #: Literals above which clauses are simplified by elimination and subsumption alone.
 _THOROUGH = 150_000
 #: What CaDiCaL says of clauses that contradict one another.
@@ -116,11 +119,22 @@ class Costs:
         found = Counters(self.given, map(abs, self.soft))
         return found if found.prevail else None
 
+    @cached_property
+    def sums(self) -> Sums | None:
+        """Those that the clauses that were given say, where they prevail."""
+        if self.counters is not None or sum(map(len, self.given)) > _MOST_SUMMED:
+            return None
+        rules = sum(len(clause) == _LONGEST_RULE for clause in self.given)
+        if rules <= _RULES * sum(len(clause) > 1 for clause in self.given) / 2:
+            return None
+        found = Sums(self.given, map(abs, self.soft))
+        return found if found.prevail else None
+
     @property
     def unrolled(self) -> tuple[Sequence[Sequence[int]], Sequence[list[int]]]:
-        """The clauses that were given, and in place of counters that prevail cliques."""
+        """The clauses that were given without sums that prevail, and cliques for counters that prevail."""
         if self.counters is None:
-            return self.given, ()
+            return self.given if self.sums is None else self.sums.left, ()
         return self.counters.left, self.counters.cliques
 
     def new(self) -> int:

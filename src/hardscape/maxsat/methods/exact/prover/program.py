@@ -19,10 +19,19 @@ def installed() -> bool:
 class Program:
     """The least sum of prices of values, where of the literals of each row at least so many hold.
 
-    `literals` are those of all rows, `sizes` how many each row has, `least` how many hold.
+    `literals` are those of all rows, `sizes` how many each row has, `least` how many hold, or how much those
+    that hold weigh by `weights`.
     """
 
-    def __init__(self, prices: Any, literals: Any, sizes: Any, least: Any, **options: Any) -> None:
+    def __init__(
+        self,
+        prices: Any,
+        literals: Any,
+        sizes: Any,
+        least: Any,
+        weights: Any = None,
+        **options: Any,
+    ) -> None:
         import numpy as np
 
         self._highspy: Any = import_module("highspy")  # takes 12 ms
@@ -36,21 +45,22 @@ class Program:
         zeros, ones, none = np.zeros(columns), np.ones(columns), self._columns[:0]
         empty = np.zeros(columns, dtype=np.int32)
         highs.addCols(columns, prices / self._unit, zeros, ones, 0, empty, none, zeros[:0])
-        self.add(literals, sizes, least)
+        self.add(literals, sizes, least, weights)
 
-    def add(self, literals: Any, sizes: Any, least: Any) -> None:
+    def add(self, literals: Any, sizes: Any, least: Any, weights: Any = None) -> None:
         """Have more rows."""
         import numpy as np
 
+        weights = np.ones(len(literals), dtype=np.int64) if weights is None else weights
         starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
         self._solver.addRows(
             len(sizes),
-            least - np.add.reduceat(literals < 0, starts).astype(float),
+            (least - np.add.reduceat(np.where(literals < 0, weights, 0), starts)).astype(float),
             np.full(len(sizes), np.inf),
             len(literals),
             starts.astype(np.int32),
             (abs(literals) - 1).astype(np.int32),
-            np.sign(literals).astype(float),
+            (np.sign(literals) * weights).astype(float),
         )
 
     def ask(self, ended: Callable[[], bool]) -> None:
@@ -63,6 +73,31 @@ class Program:
         self._solver.setCallback(asked, None)
         self._solver.startCallback(kinds.kCallbackSimplexInterrupt)
         self._solver.startCallback(kinds.kCallbackIpmInterrupt)
+
+    def whole(
+        self, least: Any, most: Any, ended: Callable[[], bool], found: Callable[[Any], object]
+    ) -> None:
+        """Look for whole values between bounds, each better than those before, until that has ended."""
+        import numpy as np
+
+        kinds, solver = self._highspy.cb.HighsCallbackType, self._solver
+        self.bound(least, most)
+        solver.changeColsIntegrality(
+            len(self._columns),
+            self._columns,
+            np.full(len(self._columns), self._highspy.HighsVarType.kInteger),
+        )
+
+        def asked(kind: Any, message: str, told: Any, answer: Any, data: Any) -> None:
+            if kind == kinds.kCallbackMipImprovingSolution:
+                found(np.array(told.mip_solution))
+            else:
+                answer.user_interrupt = ended()
+
+        solver.setCallback(asked, None)
+        solver.startCallback(kinds.kCallbackMipImprovingSolution)
+        solver.startCallback(kinds.kCallbackMipInterrupt)
+        solver.run()
 
     def bound(self, lower: Any, upper: Any) -> None:
         """Have values lie between others."""

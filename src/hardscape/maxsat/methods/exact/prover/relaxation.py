@@ -37,10 +37,11 @@ _WORTH = 0.5
 
 
 class Row(NamedTuple):
-    """Of these literals at least so many hold."""
+    """Of these literals at least so many hold, or those that hold weigh at least so much."""
 
     literals: list[int]
     least: int
+    weights: list[int] | None = None
 
 
 def rows_of(

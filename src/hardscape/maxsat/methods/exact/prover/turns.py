@@ -16,7 +16,7 @@ from .linear import Linear
 from .tries import begin
 from .trim import trim
 
-#: Processor time of branches before all else where counters prevail.
+#: Processor time of branches before all else where counters or sums prevail.
 _OPENING = 2.0
 #: Processor time of the first turn, of the last, and their ratio, in seconds.
 _FIRST, _LONGEST, _GROWTH = 0.3, 20.0, 1.5
@@ -72,7 +72,7 @@ def improve(
         costs.restrict(breaking())
         costs.simplify()
 
-    counted = simplifies and not alone and costs.counters is not None
+    counted = simplifies and not alone and bool(costs.counters or costs.sums)
     if counted:
         _branch(branching(), board, _OPENING)
 

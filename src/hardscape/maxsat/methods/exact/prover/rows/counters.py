@@ -24,6 +24,8 @@ class Counters:
         Of each at most one can hold; together they say what the clauses said that are not `left`.
     left : list of clauses
         Those without such variables, and those of parts that cliques do not say shorter.
+    hidden : set of variables
+        Those of the other parts.
     prevail : bool
         Whether most clauses are said by cliques.
     """
@@ -36,6 +38,7 @@ class Counters:
                 open_.update(map(abs, clause))
         self.cliques: list[list[int]] = []
         self.left: list[Sequence[int]] = []
+        self.hidden: set[int] = set()
         self._parts: list[_Part] = []
         parts: dict[int, list[Sequence[int]]] = defaultdict(list)
         root = _joined(given, open_)
@@ -48,6 +51,7 @@ class Counters:
                 self.left += part
             else:
                 self.cliques += found.cliques
+                self.hidden |= found.hidden
                 self._parts.append(found)
         self.prevail = 2 * len(self.left) < len(given)
 
@@ -78,12 +82,12 @@ class _Part:
 
     def __init__(self, clauses: list[Sequence[int]], open_: set[int]) -> None:
         self._implied: dict[int, list[int]] = defaultdict(list)  # hidden literals, by any literal
-        self._hidden: set[int] = set()
+        self.hidden: set[int] = set()
         refuted: dict[int, list[int]] = defaultdict(list)  # open literals, by hidden ones
         for a, b in clauses:
             for x, y in ((a, b), (b, a)):  # -x implies y
                 if abs(y) not in open_:
-                    self._hidden.add(abs(y))
+                    self.hidden.add(abs(y))
                     self._implied[-x].append(y)
                     if abs(x) in open_:
                         refuted[-y].append(-x)
@@ -102,7 +106,7 @@ class _Part:
         bit = {x: 1 << i for i, x in enumerate(causes)}
         reach: dict[int, int] = {}
         entered: set[int] = set()
-        for v in self._hidden:
+        for v in self.hidden:
             stack = [v, -v]
             while stack:
                 x = stack[-1]
@@ -136,11 +140,11 @@ class _Part:
     def complete(self, values: list[int]) -> bool:
         """Give the hidden variables values that suit those of the others; False if there are none."""
         true: set[int] = set()
-        causes = [x for x in self._implied if abs(x) not in self._hidden]
+        causes = [x for x in self._implied if abs(x) not in self.hidden]
         set_ = [x for x in causes if values[abs(x) - 1] == (x > 0)]
         if not self._set([y for x in set_ for y in self._implied[x]], true):
             return False
-        for v in self._hidden:
+        for v in self.hidden:
             if v not in true and -v not in true:
                 more = set(true)
                 if self._set([-v], more):

@@ -1,0 +1,231 @@
+"""Linear constraints found again in their clauses: rows, values of their variables, and proofs with them."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import pytest
+
+pytest.importorskip("pysat")
+pytest.importorskip("rustsat")
+
+from pysat.card import CardEnc, EncType
+from pysat.solvers import Cadical153
+
+from hardscape.maxsat import Formula, solve
+from hardscape.maxsat.methods.exact import pace
+from hardscape.maxsat.methods.exact.near import lists_of
+from hardscape.maxsat.methods.exact.prover import board as boards
+from hardscape.maxsat.methods.exact.prover import branching as branches
+from hardscape.maxsat.methods.exact.prover import costs as arithmetic
+from hardscape.maxsat.methods.exact.prover import turns as prover
+from hardscape.maxsat.methods.exact.prover.rows.sums import Sums
+from hardscape.maxsat.modelling.constraints import Clauses
+from hardscape.maxsat.presolve import presolve
+from helpers.maxsat_oracle import holds
+from helpers.maxsat_proofs import Silent
+
+ENCODINGS = (
+    EncType.seqcounter,
+    EncType.sortnetwrk,
+    EncType.cardnetwrk,
+    EncType.totalizer,
+    EncType.mtotalizer,
+    EncType.kmtotalizer,
+)
+
+
+def knapsacks(seed, n, rows, largest):
+    """Weights and bounds of constraints on the first variables."""
+    rng = random.Random(seed)
+    for _ in range(rows):
+        some = rng.sample(range(1, n + 1), rng.randint(max(2, n // 2), n))
+        terms = [(rng.randint(1, largest), v * rng.choice((1, 1, -1))) for v in some]
+        yield terms, rng.randint(1, sum(w for w, _ in terms) - 1)
+
+
+def encoded(seed, n):
+    """Clauses of constraints on the first variables, by encodings of many kinds, and the last variable."""
+    rng, clauses = random.Random(seed), Clauses(n)
+    for terms, most in knapsacks(seed, n, rng.randint(1, 3), rng.choice((1, 3, 9, 40))):
+        if rng.random() < 0.6:
+            clauses.at_least([(-w, x) for w, x in terms], -most)
+            continue
+        literals, kind = [x for _, x in terms], rng.choice(ENCODINGS)
+        bound = rng.randint(1, len(literals) - 1)
+        made = CardEnc.atmost(literals, bound, top_id=clauses.num_variables, encoding=kind)
+        clauses.hard += made.clauses
+        clauses.num_variables = max(clauses.num_variables, made.nv)
+    for _ in range(rng.randint(0, 3)):
+        some = rng.sample(range(1, n + 1), rng.randint(2, 3))
+        clauses.hard.append([v * rng.choice((1, -1)) for v in some])
+    return [list(clause) for clause in clauses.hard], clauses.num_variables
+
+
+def suits(row, values):
+    held = zip(row.literals, row.weights, strict=True)
+    return sum(w for x, w in held if values[abs(x) - 1] == (x > 0)) <= row.most
+
+
+def values_of(model, top):
+    true = set(model or ())
+    return [int(v in true) for v in range(1, top + 1)]
+
+
+def checked(hard, top, n, named):
+    """The sums of clauses, after all values of the first variables were compared."""
+    found = Sums(hard, named)
+    assert not found.hidden.intersection(named)
+    open_ = [v for v in range(1, n + 1) if v not in found.hidden]
+    with Cadical153(bootstrap_with=hard) as whole, Cadical153(bootstrap_with=found.left) as left:
+        for signs in itertools.product((-1, 1), repeat=len(open_)):
+            told = [s * v for s, v in zip(signs, open_, strict=True)]
+            possible = whole.solve(assumptions=told)
+            if possible:
+                values = values_of(whole.get_model(), top)
+                assert all(suits(row, values) for row in found.rows)
+            if left.solve(assumptions=told):
+                values = values_of(left.get_model(), top)
+                if all(suits(row, values) for row in found.rows):
+                    assert possible
+                    assert found.complete(values)
+                    assert all(holds(clause, values) for clause in hard)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_rows_and_values_say_what_the_clauses_do(seed):
+    rng, n = random.Random(seed), 3 + seed % 5
+    hard, top = encoded(seed, n)
+    named = rng.sample(range(1, n + 1), rng.randint(1, n))
+    checked(hard, top, n, named)
+    others = list(range(n + 1, top + 1))
+    rng.shuffle(others)  # then rules are what nobody meant
+    name = [0, *range(1, n + 1), *others]
+    checked([[name[abs(x)] * (1 if x > 0 else -1) for x in c] for c in hard], top, n, named)
+
+
+def presolved(terms, most):
+    """What presolve leaves of one constraint on variables that are all wished for."""
+    n, clauses = len(terms), Clauses(len(terms))
+    clauses.at_least([(-w, x) for w, x in terms], -most)
+    return presolve(
+        Formula.from_clauses(
+            [[v] for v in range(1, n + 1)],
+            hard=clauses.hard,
+            num_variables=clauses.num_variables,
+        )
+    )
+
+
+def split(formula):
+    """Hard clauses, and the variables of soft ones."""
+    literals, offsets = formula.literals.tolist(), formula.offsets.tolist()
+    every = [literals[a:b] for a, b in itertools.pairwise(offsets)]
+    both = list(zip(every, formula.hard.tolist(), strict=True))
+    return [c for c, hard in both if hard], {abs(x) for c, hard in both if not hard for x in c}
+
+
+@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize(("n", "largest"), [(30, 10), (30, 1), (16, 3000)])
+def test_rows_of_what_presolve_leaves_are_the_constraint(n, largest, seed):
+    rng = random.Random(seed)
+    terms = [(rng.randint(1, largest), v) for v in range(1, n + 1)]
+    total = sum(w for w, _ in terms)
+    most = rng.randint(total // 4, 3 * total // 4)
+    left = presolved(terms, most)
+    hard, named = split(left.formula)
+    found = Sums(hard, named)
+    if found.left:
+        return  # not all encodings are seen through, nor must they be
+    assert pace.programs_first(left.formula)
+    original = left.original.tolist()
+    assert len(found.rows) == 1
+    for _ in range(100):
+        held = rng.sample(range(1, n + 1), rng.randint(1, n))
+        weight = sum(terms[v - 1][0] for v in held)
+        values = [int(v in held) for v in original]
+        assert suits(found.rows[0], values) == (weight <= most)
+
+
+@pytest.mark.parametrize(
+    ("n", "largest", "most"), [(30, 1, 12), (24, 100, 500), (40, 500, 4000), (40, 500, 6000)]
+)
+def test_encodings_of_our_own_are_seen_through(n, largest, most):
+    rng = random.Random(n)
+    left = presolved([(rng.randint(1, largest), v) for v in range(1, n + 1)], most)
+    found = Sums(*split(left.formula))
+    assert found.left == []
+    assert found.prevail
+
+
+def test_a_cut_totalizer_is_not_taken_for_a_whole_one():
+    # Five and seven, or four and seven, of which the last output of the one would be what refutes the other.
+    clauses = Clauses(24)
+    clauses.at_most(range(1, 13), 11)
+    clauses.at_most(range(13, 25), 6)
+    hard = [list(c) for c in clauses.hard]
+    found = Sums(hard, range(1, 25))
+    for held in itertools.combinations(range(24), 7):
+        values = [int(v in held) for v in range(24)]
+        expected = sum(values[12:]) <= 6
+        assert all(suits(row, values + [0] * 999) for row in found.rows) == expected or found.left
+
+
+def problem(seed):
+    """A small integer program as a formula, and its least cost by all assignments."""
+    rng, n = random.Random(seed), 13
+    clauses = Clauses(n)
+    rows = list(knapsacks(seed, n, 3, 3000))
+    rows = [(terms, sum(w for w, _ in terms) * 3 // 5) for terms, _ in rows]
+    for terms, most in rows:
+        clauses.at_least([(-w, x) for w, x in terms], -most)
+    weights = [rng.randint(1, 40) for _ in range(n)]
+    wishes = [[v] for v in range(1, n + 1)]
+    least = min(
+        sum(w for w, x in zip(weights, values, strict=True) if not x)
+        for values in itertools.product((0, 1), repeat=n)
+        if all(
+            sum(w for w, x in terms if values[abs(x) - 1] == (x > 0)) <= most
+            for terms, most in rows
+        )
+    )
+    top = clauses.num_variables
+    formula = Formula.from_clauses(wishes, weights, hard=clauses.hard, num_variables=top)
+    return formula, least
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_integer_programs_are_proven_by_branches_alone(seed):
+    pytest.importorskip("highspy")
+    formula, least = problem(seed)
+    left, board = presolve(formula), Silent()
+    costs = arithmetic.Costs.of(lists_of(left.formula), board)
+    if costs.sums is None:
+        pytest.skip("not seen through")
+    branching = branches.Branching.of(costs, {})
+    assert branching is not None
+    with pytest.raises(boards.Settled):
+        branching.turn(float("inf"))
+    assert board.cost + left.constant == least
+    assert left.formula.cost([int(x > 0) for x in board.model]) == board.cost
+    assert left.formula.hard_violations([int(x > 0) for x in board.model]) == 0
+
+
+@pytest.mark.parametrize("seed", range(12, 16))
+def test_integer_programs_are_proven(seed):
+    formula, least = problem(seed)
+    left, board = presolve(formula), Silent()
+    with pytest.raises(boards.Settled):
+        prover.prove(lists_of(left.formula), board)
+    assert board.cost + left.constant == least
+    result = solve(formula, method="exact", threads=1, seed=seed)
+    assert result.lower_bound == result.cost == least
+
+
+def test_sums_are_none_of_a_random_formula():
+    rng = random.Random(1)
+    hard = [[v * rng.choice((1, -1)) for v in rng.sample(range(1, 60), 3)] for _ in range(200)]
+    assert not Sums(hard, range(1, 20)).prevail
+    assert not pace.programs_first(Formula.from_clauses([[v] for v in range(1, 20)], hard=hard))
