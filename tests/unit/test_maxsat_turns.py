@@ -13,6 +13,7 @@ from hardscape.engine import Context, Cpu
 from hardscape.maxsat import Formula, solve
 from hardscape.maxsat.methods.exact import exact
 from hardscape.maxsat.methods.walkers.local import LocalSearch, Walker
+from helpers.maxsat_clauses import random_clauses
 
 pytest.importorskip("pysat", reason="python-sat is not installed")
 
@@ -54,6 +55,17 @@ def test_a_search_that_stays_behind_has_ever_less(flips):
     found = solve(parities(200, 180, 2), method="weighting", max_flips=300000, seed=1, threads=1)
     assert found.status == "SATISFIABLE"
     assert flips["Hitting"] < flips["Swapping"] / 2
+
+
+def test_clause_weighting_that_is_behind_has_as_many_flips_as_before(flips):
+    solve(parities(200, 180, 2), method="weighting", max_flips=300000, seed=1, threads=1)
+    assert flips["Weighing"] > flips["Swapping"] / 4
+
+
+def test_a_walk_behind_clause_weighting_has_less(flips):
+    random_formula = Formula.from_clauses(random_clauses(400, 2400, [3], 1))
+    solve(random_formula, method="weighting", max_flips=4_000_000, seed=1, threads=1)
+    assert 0 < flips["Walking"] < 0.7 * flips["Weighing"]
 
 
 def test_a_walk_that_asks_a_solver_comes_before_the_prover(flips, monkeypatch):

@@ -71,6 +71,19 @@ def test_it_starts_from_what_is_given():
     assert quality(again) <= quality(good)
 
 
+@pytest.mark.parametrize("hard", [0, 20])
+def test_it_goes_on_from_what_it_adopts(hard):
+    f = formula(40, 150, hard, 6)
+    good = search_of(f)
+    good.run(20_000, 0, 0, STOP)
+    again = search_of(f, seed=9)
+    for before in (0, 10, 5000):  # flips; of two searches both have begun then
+        again.run(before, 0, 0, STOP)
+        again.adopt(good.best(), STOP)
+        assert quality(again) <= quality(good)
+        assert f.evaluate(again.best())[:2] == quality(again)
+
+
 def test_it_stops():
     f = formula(40, 150, 20, 7)
     assert search_of(f).run(10**9, 0, 0, np.ones(1, dtype=np.uint8)) == 0
