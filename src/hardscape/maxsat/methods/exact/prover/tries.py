@@ -12,9 +12,11 @@ from .oracle import FEW_CONFLICTS, Oracle
 
 #: Tries of few conflicts, at least and at most, and the processor time after which there is none more.
 _LEAST_TRIES, _FEW_TRIES, _TRIED = 3, 10, 0.2
-#: Processor time of each longer try before the clauses are simplified, and of the first ones after that, which
-#: double.
+#: Processor time of each longer try, and of the first ones after that, which double.
 _LONG, _LONGER = 0.3, 0.5
+#: Clauses are simplified before these where a variable occurs no more often than that in the mean: most are
+#: outputs of gates, which elimination removes.
+_OCCURS = 16
 #: Conflicts between two looks at the clock, and what a clock may not tell from nothing.
 _MOST, _MOMENT = 8000, 0.001
 
@@ -26,8 +28,8 @@ def begin(
 ) -> None:
     """Have an assignment, or the proof that there is none, by whichever of three solvers has it first.
 
-    After each long try somebody else has as many seconds. Where all three tried in vain the clauses are
-    simplified, if they may be.
+    After each long try somebody else has as many seconds. Where short tries are in vain clauses that look like
+    a circuit's are simplified, if they may be.
     """
     board = costs.board
     board.look()
@@ -64,13 +66,14 @@ def _tries(
         if passed > _TRIED and tried >= _LEAST_TRIES:
             break
     pace = wishful.work()[0] / max(passed, _MOMENT)
-    for oracle in (plain, costs.oracle):
-        yield oracle, 1 + FEW_CONFLICTS + int(_LONG * pace)
-    if simplify is not None:
+    if simplify is not None and sum(map(len, costs.clauses)) <= _OCCURS * costs.top:
         simplify()
         plain.restart(costs.clauses)
         wishful.restart(costs.clauses)
         wishful.prefer(list(costs.weight))
+    else:
+        for oracle in (plain, costs.oracle):
+            yield oracle, 1 + FEW_CONFLICTS + int(_LONG * pace)
     for doubled in itertools.count():
         longer = 1 + FEW_CONFLICTS + int(2**doubled * _LONGER * pace)
         yield costs.oracle, 2 * longer
