@@ -224,6 +224,18 @@ def test_integer_programs_are_proven(seed):
     assert result.lower_bound == result.cost == least
 
 
+def test_few_rules_are_not_looked_through():
+    clauses = Clauses(40)
+    clauses.at_most(range(1, 41), 12)
+    hard = [list(c) for c in clauses.hard]
+    wishes = [[v] for v in range(1, 41)]
+    assert pace.programs_first(presolve(Formula.from_clauses(wishes, hard=hard)).formula)
+    top = clauses.num_variables
+    gates = [[-top - i - 2, top + i, top + i + 1] for i in range(1, len(hard) // 4)]
+    gates += [[top + i + 2, -top - i, -top - i - 1] for i in range(1, len(hard) // 4)]
+    assert not pace.programs_first(Formula.from_clauses(wishes, hard=hard + gates))
+
+
 def test_sums_are_none_of_a_random_formula():
     rng = random.Random(1)
     hard = [[v * rng.choice((1, -1)) for v in rng.sample(range(1, 60), 3)] for _ in range(200)]

@@ -34,9 +34,6 @@ LONGER, _SEARCHED_LEAST = 5.0, 0.3
 #: literal, after which assignments that cost little more than the program are there. A proof begins at once up
 #: to a short limit, too, of no less than that, if the search's bound promises something.
 _PRICED, _FIRST, _FIRST_EACH = 65, 0.6, 3.75e-5
-#: Share of the hard clauses that are rules, as those of sums, and of three literals, where these may prevail,
-#: and most literals of all.
-_RULES, _TERNARY, _SUMMED = 0.5, 0.25, 1_000_000
 #: What is known of formulas whose proof begins with linear programs.
 _PROGRAMS = WeakKeyDictionary[Formula, bool]()
 
@@ -116,18 +113,16 @@ def programs_first(formula: Formula) -> bool:
 
 
 def _sums_may_prevail(formula: Formula) -> bool:
-    """Whether most hard clauses are rules, and many of three literals."""
-    from hardscape.maxsat.methods.exact.prover.rows.sums import setters
+    """Whether sums may be what hard clauses say."""
+    from hardscape.maxsat.methods.exact.prover.rows.sums import may_prevail
 
-    lengths = np.diff(formula.offsets)
-    ternary = int(((lengths == 3) & formula.hard).sum())
-    if len(formula.literals) > _SUMMED or ternary <= _TERNARY * formula.num_hard:
+    if not formula.num_hard:
         return False
+    lengths = np.diff(formula.offsets)
     of_hard = np.repeat(formula.hard, lengths)
     offsets = np.concatenate([[0], np.cumsum(lengths[formula.hard], dtype=np.int64)])
-    named = abs(formula.literals[~of_hard]).astype(np.int64)
-    rules, _ = setters(formula.literals[of_hard].astype(np.int64), offsets, named)
-    return bool(rules.sum() > _RULES * formula.num_hard)
+    named = np.unique(abs(formula.literals[~of_hard]).astype(np.int64))
+    return may_prevail(formula.literals[of_hard].astype(np.int64), offsets, named)
 
 
 def promising(formula: Formula, incumbent: Incumbent) -> bool:

@@ -11,7 +11,7 @@ from pysat.solvers import Cadical153
 from .board import Board, Settled
 from .oracle import BETWEEN_LOOKS, Oracle
 from .rows.counters import Counters
-from .rows.sums import Sums
+from .rows.sums import Sums, flat, may_prevail
 
 #: Wishes above which a restart of the solver costs more than all else.
 _MANY = 20_000
@@ -19,8 +19,6 @@ _MANY = 20_000
 _SHRUNK = 0.9
 #: Most literals of clauses of two that are looked through for counters at once.
 _MOST_COUNTED = 1_000_000
-#: The same for sums; and how long clauses of these may be, and at least how many of all.
-_MOST_SUMMED, _LONGEST_RULE, _RULES = 1_000_000, 3, 0.5
 #: Literals above which clauses are simplified by elimination and subsumption alone.
 _THOROUGH = 150_000
 #: What CaDiCaL says of clauses that contradict one another.
@@ -122,10 +120,7 @@ class Costs:
     @cached_property
     def sums(self) -> Sums | None:
         """Those that the clauses that were given say, where they prevail."""
-        if self.counters is not None or sum(map(len, self.given)) > _MOST_SUMMED:
-            return None
-        rules = sum(len(clause) == _LONGEST_RULE for clause in self.given)
-        if rules <= _RULES * sum(len(clause) > 1 for clause in self.given) / 2:
+        if self.counters is not None or not may_prevail(*flat(self.given, map(abs, self.soft))):
             return None
         found = Sums(self.given, map(abs, self.soft))
         return found if found.prevail else None

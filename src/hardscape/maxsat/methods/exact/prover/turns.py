@@ -17,7 +17,7 @@ from .tries import begin
 from .trim import trim
 
 #: Processor time of branches before all else where counters or sums prevail.
-_OPENING = 2.0
+_OPENING = 3.0
 #: Processor time of the first turn, of the last, and their ratio, in seconds.
 _FIRST, _LONGEST, _GROWTH = 0.3, 20.0, 1.5
 #: The same for cores and branches alone at first, of up to so many literals: short proofs need nothing else.

@@ -19,8 +19,11 @@ from typing import Any, NamedTuple
 
 #: Most combinations of states of what a module reads, and literals of its rules times these.
 _MOST_STATES, _MOST_WORK = 50_000, 20_000_000
+#: Most literals of all clauses, share of clauses with three, and of rules among those of other variables than
+#: named ones, where sums may prevail.
+_MOST_LITERALS, _TERNARY, _RULES = 1_000_000, 0.25, 0.95
 #: Most literals that a rule reads, and outputs that a guess looks at.
-_MOST_READ, _LOOKED_AT = 3, 32
+_MOST_READ, _LOOKED_AT = 3, 8
 #: How much more a row may allow than what is refuted, to be one.
 _NEAR = 1.25
 #: What is refuted by nothing, and more than anything may weigh.
@@ -104,6 +107,27 @@ class Sums:
         return 0 not in true
 
 
+def flat(clauses: Sequence[Sequence[int]], named: Iterable[int]) -> tuple[Any, Any, Any]:
+    """Clauses as their literals and where each begins, and named variables."""
+    import numpy as np
+
+    literals = np.fromiter(itertools.chain.from_iterable(clauses), dtype=np.int64)
+    return literals, np.cumsum([0, *map(len, clauses)]), np.array(list(named), dtype=np.int64)
+
+
+def may_prevail(literals: Any, offsets: Any, named: Any) -> bool:
+    """Whether nearly all clauses are rules or of `named` variables alone, and many have three literals."""
+    import numpy as np
+
+    sizes = np.diff(offsets)
+    few = (sizes == 3).sum() <= _TERNARY * len(sizes)
+    if few or len(literals) > _MOST_LITERALS or not sizes.all():
+        return False
+    rules, _ = setters(literals, offsets, named)
+    others = np.logical_or.reduceat(~np.isin(abs(literals), named), offsets[:-1])
+    return bool(rules.sum() > _RULES * others.sum())
+
+
 def setters(literals: Any, offsets: Any, named: Any) -> tuple[Any, Any]:
     """Which clauses are rules, and the literals that these set, 0 where they refute.
 
@@ -140,15 +164,11 @@ def _ruled(
     clauses: Sequence[Sequence[int]], named: Iterable[int]
 ) -> tuple[list[Rule], list[Sequence[int]]]:
     """Clauses as rules, and those that are none."""
-    import numpy as np
-
     left = [clause for clause in clauses if not clause]
     clauses = [clause for clause in clauses if clause]
     if not clauses:
         return [], left
-    offsets = np.cumsum([0, *map(len, clauses)])
-    literals = np.fromiter(itertools.chain.from_iterable(clauses), dtype=np.int64)
-    of, setter = setters(literals, offsets, np.array(list(named), dtype=np.int64))
+    of, setter = setters(*flat(clauses, named))
     rules: list[Rule] = []
     for clause, rule, x in zip(clauses, of.tolist(), setter.tolist(), strict=True):
         if rule:
