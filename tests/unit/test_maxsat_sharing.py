@@ -458,3 +458,13 @@ def test_other_threads_go_on_while_the_prover_asks():
     other.join()
     assert answer is None  # and not that it has no solution
     oracle.delete()
+
+
+def test_a_proof_by_linear_programs_has_nearly_all_of_the_time_until_it_may_have_found():
+    best = found(1000)
+    sharing = Sharing(0.9, best, 0, ends=time.monotonic() + 8.0, counted=True)
+    assert sharing.of(best, 0, 1.0) == 0.05
+    better = found(900)
+    sharing.judge(best, better, 0, 0.1, 1.0)
+    assert sharing.of(better, 0, 3.5) == 0.05
+    assert sharing.of(better, 0, 5.0) > 0.05

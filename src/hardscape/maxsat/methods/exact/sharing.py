@@ -34,7 +34,7 @@ _TRIED, _SHORT = 0.25, 20.0
 #: one question is what all others wait for. Up to such a share of the time left, and so many seconds; and for
 #: such a share of these seconds more, since after a late word others follow.
 _WORDLESS, _MOST_WORDLESS, _WORDS = 0.1, 2.5, 0.6
-#: Share of the time left that the prover has until its first word where counters prevail.
+#: Share of the time left that the prover has, but for so little, where its proof begins with linear programs.
 _COUNTED = 0.5
 #: Share of the time left that the prover has before the walker's first turn, and most seconds: its first
 #: assignments are better than most that a walker has by then.
@@ -99,7 +99,7 @@ class Sharing:
         self._close = min(first_ones, _FIRST_ONES * left)
         if first_ones <= left:
             wordless = max(wordless, self._close)
-        self._patient = min(_MOST_WORDLESS, wordless) if waits else 0.0
+        self._patient = min(left if counted else _MOST_WORDLESS, wordless) if waits else 0.0
         self._said, self._waited, self._counted = counted, False, counted
         self._bounds = [(0.0, 0)]  # of the prover, by its seconds
         self._found = 0.0  # seconds of the prover until its last better assignment
@@ -122,6 +122,8 @@ class Sharing:
         patient = close or proved < self._patient or self._waited_less(proved)
         near = self._near(best, lower, _WITHIN)
         share = min(self._share, _HALF) if near else self._share
+        if self._counted and proved < self._patient:
+            return _LITTLE
         return min(share, _LEAST) if patient or self._rises(best, lower, proved) else share
 
     @property
@@ -150,7 +152,9 @@ class Sharing:
         """
         self._pace.walked(seconds, before, after)
         found = after is not before and before is not None and not before.hard_violations
-        if found and not self._close:  # who finds waits for no word but a linear program's
+        if found and not (
+            self._close or self._counted
+        ):  # who finds waits for a linear program alone
             self._patient = 0.0
         hopeful = self._meets(after, lower, proved)
         proves = before is not self._best or (hopeful and self._closes(before, lower))

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 _MOST_STATES, _MOST_WORK = 50_000, 20_000_000
 #: Most literals of all clauses, share of clauses with three, and of rules among those of other variables than
 #: named ones, where sums may prevail.
-_MOST_LITERALS, _TERNARY, _RULES = 1_000_000, 0.25, 0.95
+MOST_LITERALS, _TERNARY, _RULES = 600_000, 0.25, 0.95
 #: Most literals that a rule reads, and outputs that a guess looks at.
 _MOST_READ, _LOOKED_AT = 3, 8
 #: How much more a row may allow than what is refuted, to be one.
@@ -121,7 +121,7 @@ def may_prevail(literals: Any, offsets: Any, named: Any) -> bool:
 
     sizes = np.diff(offsets)
     few = (sizes == 3).sum() <= _TERNARY * len(sizes)
-    if few or len(literals) > _MOST_LITERALS or not sizes.all():
+    if few or len(literals) > MOST_LITERALS or not sizes.all():
         return False
     rules, _ = setters(literals, offsets, named)
     others = np.logical_or.reduceat(~np.isin(abs(literals), named), offsets[:-1])
