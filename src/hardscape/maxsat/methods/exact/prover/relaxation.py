@@ -85,12 +85,12 @@ class Relaxation:
     """The rows of some clauses, and multipliers of them that a linear program proposes."""
 
     def __init__(self, costs: Costs, against: dict[int, set[int]]) -> None:
-        clauses, cliques = costs.unrolled
         if costs.counters is None or costs.board.check:  # checks are pair by pair, which takes long
             first = costs.first
             clauses = [x for x in costs.clauses if max(map(abs, x), default=0) <= first]
-            cliques = ()
-        self.rows = rows_of(clauses, cliques, against)
+            self.rows = rows_of(clauses, (), against)
+        else:
+            self.rows = rows_of(*costs.unrolled, against)
         self.scale = _PARTS if max(costs.soft.values()) < 1 << _BITS else 1
         self._costs = costs
         self.multipliers: list[int] = []
