@@ -57,9 +57,13 @@ def test_a_search_that_stays_behind_has_ever_less(flips):
     assert flips["Hitting"] < flips["Swapping"] / 2
 
 
-def test_clause_weighting_that_is_behind_has_as_many_flips_as_before(flips):
-    solve(parities(200, 180, 2), method="weighting", max_flips=300000, seed=1, threads=1)
-    assert flips["Weighing"] > flips["Swapping"] / 4
+def test_clause_weighting_that_satisfies_hard_clauses_has_its_turns(flips):
+    how = {"method": "weighting", "max_flips": 300000, "seed": 1, "threads": 1}
+    solve(parities(100, 60, 3), **how)
+    assert flips["Weighing"] > flips["Swapping"]
+    flips.clear()
+    solve(parities(200, 180, 2), **how)  # too many for it
+    assert 0 < flips["Weighing"] < flips["Swapping"] / 2
 
 
 def test_a_walk_behind_clause_weighting_has_less(flips):

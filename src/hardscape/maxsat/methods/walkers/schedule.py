@@ -267,14 +267,17 @@ class Schedule:
                 swapping = Swapping(work.formula, *how, work.target, initial, self._walker.stop)
                 searches.append(swapping)
                 self._own[swapping] = swapping.cost()
-            for search in searches[::-1]:
+            # Its flips take a part of the time that others' do: as many cost little.
+            cheap = self._satisfies(weighing)
+            swappings = searches[:1:-1]
+            order = [weighing, *swappings] if cheap else [*swappings, weighing]
+            for search in [*order, hitting]:
                 if isinstance(search, Hitting):
                     self._tell_best(search, searches)
                 if isinstance(search, Weighing) or not search.given_up:
                     whole = turn if weighs and search is weighing else self._whole(search, turn)
-                    # Its flips take a part of the time that others' do: as many cost little.
-                    cheap = isinstance(search, Weighing)
-                    yield search, whole if cheap else self._less(search, whole, late)
+                    in_full = cheap and search is weighing
+                    yield search, whole if in_full else self._less(search, whole, late)
             turn *= 2
 
     def _tell_best(
