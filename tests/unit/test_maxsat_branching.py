@@ -81,7 +81,7 @@ def test_no_multipliers_say_more_than_a_box_holds(seed):
         for bits, cost in every.items()
         if all(a <= x <= b for a, x, b in zip(lower, bits, upper, strict=False))
     ]
-    rows = len(branching._rows.sizes)
+    rows = len(branching._rows.norms)
     for scale in (0.0, 0.3, 1.0, 30.0, 1e9, 1e30):
         duals = scale * rng.random(rows) * (rng.random(rows) < 0.5)
         bound, reduced = branching._bounded(branching._prices, duals, box)
