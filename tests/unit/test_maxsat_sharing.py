@@ -13,7 +13,7 @@ from hardscape.benchmarks.maxsat.formulas import partial_3sat
 from hardscape.maxsat import Formula, solve
 from hardscape.maxsat.methods.exact import exact, pace
 from hardscape.maxsat.methods.exact.pace import Pace
-from hardscape.maxsat.methods.exact.sharing import Sharing, Turns, first_share
+from hardscape.maxsat.methods.exact.sharing import Sharing, Turns, first_share, shown
 from hardscape.maxsat.methods.walkers import local
 from hardscape.maxsat.result import Improvement
 
@@ -198,9 +198,9 @@ def test_a_bound_that_rises_fast_enough_has_the_prover_go_on():
 
 
 def test_who_has_waited_less_for_a_find_goes_on():
-    def of(idle, proved, left=10.0, new=None):
+    def of(idle, proved, left=10.0, new=None, **told):
         best, walker = found(1000), Pace()
-        sharing = Sharing(0.9, best, 0, walker, time.monotonic() + left, hard=False)
+        sharing = Sharing(0.9, best, 0, walker, time.monotonic() + left, hard=False, **told)
         walker.walked(1.0, None, best)
         walker.walked(idle, best, best)
         if new:
@@ -211,7 +211,19 @@ def test_who_has_waited_less_for_a_find_goes_on():
     assert of(0.05, 0.01) == 0.9  # a moment
     assert of(1.0, 3.0, new=found(900)) == 0.2  # its last find was just before
     assert of(9.0, 4.5) == 0.9  # it has shown what it finds
+    assert [of(9.0, proved, shown=1.0) for proved in (0.9, 1.1)] == [0.2, 0.9]
     assert of(1.0, 0.5, left=1.9) == 0.9
+
+
+def test_large_formulas_take_longer_to_show_what_a_proof_finds():
+    def formula(literals):
+        return Formula.from_clauses([[1]], hard=[range(2, literals)])
+
+    assert [shown(formula(n)) for n in (100, 80_000, 400_000)] == [
+        1.0,
+        pytest.approx(2.0, rel=0.01),
+        4.0,
+    ]
 
 
 def test_half_is_the_provers_where_the_bounds_are_near():

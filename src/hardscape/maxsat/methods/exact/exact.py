@@ -39,6 +39,7 @@ from hardscape.maxsat.methods.exact.sharing import (
     Sharing,
     Turns,
     first_share,
+    shown,
 )
 from hardscape.maxsat.methods.exact.start import started
 from hardscape.maxsat.methods.installed import can_prove
@@ -144,14 +145,14 @@ class Proof(Work[Partial]):
             if not proves or complete or self.incumbent.halt[0] or context.stopped():
                 return ShardResult(_partial(flips=flips), complete)
         alone = not (shard.index or self.check or self.call)
-        neighbour: Walker | None = None
+        turns: Turns | None = None
         small = len(self.formula.literals) <= SMALL
         if alone and self.in_turns and self.local is not None and small:
-            neighbour = self.local.walker(0, context)
-            found = self._here(neighbour, context)
+            turns = self.turns(self.local.walker(0, context), self.constant)
+            found = self._here(turns, context)
             if found is not None:
                 return found
-            flips = neighbour.new_flips
+            flips = turns.walker.new_flips
         elif alone and proven_at_once(self.formula, self.constant, self.incumbent, context):
             assert self.incumbent.best is not None
             self.ended.set()
@@ -165,30 +166,31 @@ class Proof(Work[Partial]):
             started(file.fileno(), shard.index, check=self.check) as process,
         ):
             try:
-                return _Talk(self, Talker(process), context, flips, walker=neighbour).result()
+                return _Talk(self, Talker(process), context, flips, turns=turns).result()
             finally:
                 process.kill()
 
-    def sharing(self, constant: int, *, again: bool = False) -> Sharing:
-        """Of a thread with a walker, by a prover, or `again` by one, whose costs leave out a constant."""
-        return Sharing(
+    def turns(self, walker: Walker, constant: int) -> Turns:
+        """Of a walker, on the thread of a prover whose costs leave out a constant."""
+        sharing = Sharing(
             self.share,
             self.incumbent.best,
             constant,
             self.pace,
             self.ends,
-            hard=self.formula.num_hard > 0 and not again,
+            hard=self.formula.num_hard > 0,
             counted=programs_first(self.formula),
             first_ones=first_ones(self.formula),
             promising=promising(self.formula, self.incumbent),
+            shown=shown(self.formula),
         )
+        return Turns(walker, self.incumbent, self.share, sharing)
 
-    def _here(self, walker: Walker, context: Context) -> ShardResult | None:
+    def _here(self, turns: Turns, context: Context) -> ShardResult | None:
         """Prove a small formula in this process, with a walker: to start one takes longer than many proofs.
 
         None where it takes longer, too.
         """
-        turns = Turns(walker, self.incumbent, self.share, self.sharing(self.constant))
         formula, constant, incumbent = self.formula, self.constant, self.incumbent
         complete = settled_here(formula, constant, incumbent, context, turns)
         if complete is None:
@@ -201,7 +203,7 @@ class Proof(Work[Partial]):
                 known["unsatisfiable"] = 1
             else:
                 known["proven"], lower = 1, best.cost - constant
-        return ShardResult(_partial(lower, flips=walker.new_flips, **known), complete)
+        return ShardResult(_partial(lower, flips=turns.walker.new_flips, **known), complete)
 
 
 class _Talk:
@@ -215,24 +217,23 @@ class _Talk:
         flips: int,
         *,
         whole: bool = False,
-        walker: Walker | None = None,
+        turns: Turns | None = None,
     ) -> None:
         self._work, self._talker, self._context = work, talker, context
         self._process, self._pipe = talker.process, talker.pipe
         # A prover that is kept knows the whole formula, and another one what presolve has left of it.
         self._whole, self._constant = whole, 0 if whole else work.constant
         self._incumbent = work.incumbent
-        self._lower = 0
+        self._lower = 0 if turns is None else turns.lower
         self._ready = False
         self._told: Improvement | None = None
         self._tell_at = 0.0
         self._flips = flips
-        self._turns: Turns | None = None
-        if work.in_turns and work.local is not None:
-            again, walker = walker is not None, walker or work.local.walker(0, context)
+        if turns is None and work.in_turns and work.local is not None:
+            walker = work.local.walker(0, context)
             walker.walk(_MEANWHILE)  # a process needs a moment to begin
-            sharing = work.sharing(self._constant, again=again)
-            self._turns = Turns(walker, self._incumbent, work.share, sharing)
+            turns = work.turns(walker, self._constant)
+        self._turns = turns
 
     def result(self) -> ShardResult:
         """Listen until the prover ends, the bounds meet, or something says stop."""

@@ -42,8 +42,9 @@ _AHEAD, _MOST_AHEAD = 0.05, 0.5
 #: A bound rises as fast as in such a part of the prover's time, the last one, which has turns at both sides.
 _RECENT = 0.5
 #: The walker has least, too, where it has found nothing for longer than the prover has, so many seconds at
-#: least. Not for one that has found nothing for so many, nor up to a short limit: first finds take it as long.
-_MOMENT, _SHOWN = 0.1, 4.0
+#: least. Not for one that has found nothing for so many, at least, for each literal, and at most: it has shown
+#: what it finds. Nor up to a short limit: first finds take it as long.
+_MOMENT, _SHOWN, _SHOWN_EACH, _MOST_SHOWN = 0.1, 1.0, 2.5e-5, 4.0
 #: Where the gap is no more than such a share of the cost, and the walker has come to its end, its share goes to
 #: so little: nearly all that is left to find is the proof.
 _NEAR, _LITTLE = 0.1, 0.05
@@ -63,12 +64,18 @@ def first_share(formula: Formula, left: float | None) -> float:
     return min(_MOST, max(share, _SEARCHED / max(left, _SEARCHED)))
 
 
+def shown(formula: Formula) -> float:
+    """Seconds without a find after which a prover has shown that there is little."""
+    return min(_MOST_SHOWN, max(_SHOWN, _SHOWN_EACH * len(formula.literals)))
+
+
 class Sharing:
     """The walker's share of the turns, as both have found more or less.
 
     `constant` is what the prover's costs leave out, `pace` the walker's so far, `ends` when the time is up,
     `hard` whether some clauses are, `counted` whether its proof begins with linear programs, `first_ones` when
-    the prover has them, and `promising` whether a proof was so before it began.
+    the prover has them, `promising` whether a proof was so before it began, and `shown` its seconds without a
+    find that say that there is little.
     """
 
     def __init__(
@@ -83,10 +90,12 @@ class Sharing:
         counted: bool = False,
         first_ones: float = 0.0,
         promising: bool = True,
+        shown: float = _MOST_SHOWN,
     ) -> None:
         self._share, self._rest, self._ends = first, max(_HALF, first), ends
         self._pace = pace or Pace()
         self._best, self._lower, self._constant = best, 0, constant
+        self._shown = shown
         # Seconds of the prover until which the walker has least.
         left = ends - time.monotonic()
         self._short = left <= SHORT
@@ -186,7 +195,7 @@ class Sharing:
     def _waited_less(self, proved: float) -> bool:
         """Whether the prover has waited less for its next find than the walker, each in its own time."""
         waited = proved - self._found
-        return not self._short and waited < _SHOWN and self._pace.idle > max(_MOMENT, waited)
+        return not self._short and waited < self._shown and self._pace.idle > max(_MOMENT, waited)
 
     def _rises(self, best: Improvement, lower: int, proved: float) -> bool:
         """Whether the lower bound meets the cost before the limit if it goes on as it did at last."""
