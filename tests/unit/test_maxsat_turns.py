@@ -66,6 +66,19 @@ def test_clause_weighting_that_satisfies_hard_clauses_has_its_turns(flips):
     assert 0 < flips["Weighing"] < flips["Swapping"] / 2
 
 
+def test_what_follows_another_ones_assignment_is_not_found_by_itself():
+    walker = LocalSearch(parities(100, 60, 3), False, 1, 1, 0).walker(0, Context(Cpu(), None, STOP))
+    schedule = walker._schedule
+    led, alone = schedule._weighing(None), schedule._weighing(None)
+    schedule.lead(led)
+    for search in (led, alone):
+        search.run(100_000, STOP)
+        schedule.note(search)
+        schedule.lead(search)
+    assert schedule._satisfies(alone)
+    assert not schedule._satisfies(led)
+
+
 def test_a_walk_behind_clause_weighting_has_less(flips):
     random_formula = Formula.from_clauses(random_clauses(400, 2400, [3], 1))
     solve(random_formula, method="weighting", max_flips=4_000_000, seed=1, threads=1)

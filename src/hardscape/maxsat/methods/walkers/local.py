@@ -199,6 +199,7 @@ class Walker:
         if found is None or not isinstance(search, Weighted | Swapping):
             return
         if incumbent.reduced_cost(found) < search.cost():
+            self._schedule.lead(search)
             search.adopt(incumbent.restrict(found), self.stop)
             self.take(search)
 

@@ -115,11 +115,17 @@ class Schedule:
         self._walker = walker
         self._stream, self._initial = stream, initial
         self._own: dict[Search, tuple[int, int]] = {}  # what each has found, and not adopted
+        self._led: set[Search] = set()  # by others to where the hard clauses hold
 
     def note(self, search: Search) -> None:
         """Hear that a search has found something better than it had."""
         if not isinstance(search, Walking):
             self._own[search] = search.cost()
+
+    def lead(self, search: Search) -> None:
+        """Hear that a search goes on from another one's assignment that satisfies the hard clauses."""
+        if isinstance(search, Weighing) and not self._satisfies(search):
+            self._led.add(search)
 
     def __iter__(self) -> Iterator[tuple[Search, int]]:
         """Searches in turn, and how many flips each has."""
@@ -338,7 +344,7 @@ class Schedule:
 
     def _satisfies(self, search: Search) -> bool:
         """Whether a search has found assignments by itself under which the hard clauses hold."""
-        return self._own.get(search, (NEVER, 0))[0] == 0
+        return search not in self._led and self._own.get(search, (NEVER, 0))[0] == 0
 
     def _less(self, search: Search, turn: int, late: dict[Search, int]) -> int:
         """A turn of a search, halved once more where it is behind again."""
@@ -398,6 +404,7 @@ class Schedule:
                 if weighing.cost() < growing.cost():
                     break
             if growing.cost() < weighing.cost():
+                self.lead(weighing)
                 weighing.adopt(growing.best(), self._walker.stop)
             known = before = weighing.cost()
             while not weighing.cost() < known or weighing.cost() < before:
