@@ -121,8 +121,9 @@ def _sums_may_prevail(formula: Formula) -> bool:
     lengths = np.diff(formula.offsets)
     of_hard = np.repeat(formula.hard, lengths)
     offsets = np.concatenate([[0], np.cumsum(lengths[formula.hard], dtype=np.int64)])
-    named = np.unique(abs(formula.literals[~of_hard]).astype(np.int64))
-    return may_prevail(formula.literals[of_hard].astype(np.int64), offsets, named)
+    named = np.zeros(formula.num_variables + 1, dtype=bool)
+    named[abs(formula.literals[~of_hard])] = True
+    return may_prevail(formula.literals[of_hard].astype(np.int64), offsets, np.flatnonzero(named))
 
 
 def promising(formula: Formula, incumbent: Incumbent) -> bool:

@@ -22,7 +22,7 @@ class Alternation final : public AnyWeighting {
  public:
   Alternation(std::unique_ptr<AnyWeighting> first, std::unique_ptr<AnyWeighting> second,
               std::uint64_t turn)
-      : searches_{std::move(first), std::move(second)}, turn_(turn), left_(turn) {}
+      : searches_{std::move(first), std::move(second)}, turn_(turn), left_(kFirst * turn) {}
 
   bool complete() const override { return searches_[0]->complete() && searches_[1]->complete(); }
 
@@ -41,6 +41,12 @@ class Alternation final : public AnyWeighting {
       if (found < asked) break;
       if (left_ > 0) continue;
       now_ ^= 1;
+      if (!begun_) {  // the first one leaves pressing to the second, which has as much
+        searches_[0]->temper(kUnpressed);
+        begun_ = true;
+        left_ = kFirst * turn_;
+        continue;
+      }
       const bool behind = searches_[now_ ^ 1]->best_cost() < searches_[now_]->best_cost();
       left_ = behind ? turn_ / kLess : turn_;
     }
@@ -52,9 +58,14 @@ class Alternation final : public AnyWeighting {
   std::uint64_t restarts() const override {
     return searches_[0]->restarts() + searches_[1]->restarts();
   }
+  void temper(Tempers tempers) override {
+    for (const auto& search : searches_) search->temper(tempers);
+  }
 
  private:
   static constexpr std::uint64_t kLess = 4;  // turns of who is behind in one of the other
+  static constexpr std::uint64_t kFirst =
+      8;  // turns that both begin with: small formulas end there
 
   const AnyWeighting& better() const {
     return *searches_[searches_[1]->best_cost() < searches_[0]->best_cost()];
@@ -62,6 +73,7 @@ class Alternation final : public AnyWeighting {
 
   std::unique_ptr<AnyWeighting> searches_[2];
   std::uint64_t turn_, left_;
+  bool begun_ = false;  // whether the second one has had a turn
   int now_ = 0;
 };
 
@@ -108,8 +120,7 @@ inline std::unique_ptr<AnyWeighting> weighting_of(
   };
   if (!two) return one(kTempers);
   return std::make_unique<Alternation>(
-      one(kUnpressed),
-      make.template operator()<WideStates, std::int64_t>(kPressed, kPressingPurpose),
+      one(kTempers), make.template operator()<WideStates, std::int64_t>(kPressed, kPressingPurpose),
       kTurn + instance.num_variables);
 }
 

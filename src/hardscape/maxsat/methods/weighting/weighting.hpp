@@ -34,29 +34,30 @@ struct WeightingOptions {
 };
 
 // What a run between two restarts makes of three of the options, and by what factor all soft
-// clauses grow alike ("press", 0 where each grows by itself).
+// clauses grow alike ("press", 0 where each grows by itself): wherever an assignment would be too
+// dear (SPB-MaxSAT: Zheng, Chen, Li, He, 2024), or from nothing on and only where the hard clauses
+// hold (NuWLS-c of the MaxSAT Evaluation 2023), until the pressure is the most that there is.
 struct Temper {
   double increase, limit;
   std::uint64_t patience;
   double hard = 1, press = 0;
+  bool from_nothing = false;
 };
 // Each of some tempers has a run in turn. No single one suits all: on covers weights must creep, on
 // encodings of counters they must leap, and where one clause after the other would be given up they
-// must grow together, from nothing and only where the hard clauses hold, beside some random steps
-// (NuWLS-c of the MaxSAT Evaluation 2023).
+// must grow together, beside some random steps.
 using Tempers = std::span<const Temper>;
 constexpr std::uint64_t kForever = UINT64_MAX;  // patience
-constexpr Temper kCreep = {1, 1, 1}, kLeap = {10, 1, 1}, kShortLeap = {10, 0.4, 4};
-constexpr Temper pressing(std::uint64_t patience) { return {1, 1, patience, 50, 1.001}; }
-constexpr Temper kTempers[] = {kCreep, kLeap, pressing(20), kShortLeap, pressing(20)};
-// Those of two searches that have turns.
-constexpr Temper kUnpressed[] = {kCreep, kLeap, kShortLeap};
-constexpr Temper kPressed[] = {pressing(kForever)};
+constexpr Temper kPress = {1, 1, 20, 5, 1.003};
+constexpr Temper kTempers[] = {{1, 1, 1}, {10, 1, 1}, kPress, {10, 0.4, 4}, kPress};
+// Those of two searches that have turns: one begins anew, one goes on.
+constexpr Temper kUnpressed[] = {{1, 1, 1}, {10, 1, 1}, {10, 0.4, 4}};
+constexpr Temper kPressed[] = {{1, 1, kForever, 50, 1.001, true}};
 // Shares of random steps under pressure: among the good variables, and in a violated clause.
 constexpr double kRandomGood = 0.036, kRandomEscape = 0.48;
 // The mean soft clause's first search weight.
 constexpr std::int64_t kUnit = 1 << 16;
-// Pressure at which a run ends.
+// The most pressure.
 constexpr double kMostPressure = 1e6;
 
 // The i-th term, from 1, of 1 1 2 1 1 2 4 1 1 2 1 1 2 4 8 ... (Luby, Sinclair, Zuckerman 1993).
@@ -79,6 +80,8 @@ class AnyWeighting {
   virtual const WideCost& best_cost() const = 0;
   virtual const std::vector<std::uint8_t>& best() const = 0;
   virtual std::uint64_t restarts() const = 0;
+  // Has other tempers from the next restart on, which comes at once where it presses.
+  virtual void temper(Tempers tempers) = 0;
 };
 
 // `Score` holds twice the search weights of a variable's clauses.
@@ -145,8 +148,8 @@ class WeightingOf final : public AnyWeighting {
       for (; done < until; ++done) {
         if (best_cost_.hard == 0 && best_cost_.soft <= target) return done;
         if (violated_hard_.size() + violated_soft_.size() == 0) return done;
-        if ((now_ - improved_at_ > patience_ || pressure_ >= kMostPressure) && !restart(stop))
-          return done;
+        const bool over = from_nothing_ && pressure_ >= kMostPressure;
+        if ((now_ - improved_at_ > patience_ || over) && !restart(stop)) return done;
         if (static_cast<std::uint32_t>(++now_) == 0)
           std::fill(flipped_at_.begin(), flipped_at_.end(), 0);
         std::uint32_t x = best_good();
@@ -166,6 +169,10 @@ class WeightingOf final : public AnyWeighting {
   const WideCost& best_cost() const override { return best_cost_; }
   const std::vector<std::uint8_t>& best() const override { return best_.value(); }
   std::uint64_t restarts() const override { return restarts_; }
+  void temper(Tempers tempers) override {
+    tempers_ = tempers;
+    if (press_ > 0) patience_ = 0;
+  }
 
  private:
   static constexpr std::uint64_t kPoll = 512;
@@ -199,6 +206,7 @@ class WeightingOf final : public AnyWeighting {
   void set_temper() {
     const Temper& temper = tempers_[restarts_ % tempers_.size()];
     press_ = temper.press;
+    from_nothing_ = temper.from_nothing;
     soft_increase_ = options_.soft_increase * temper.increase;
     hard_increase_ = at_least_one(options_.hard_increase * temper.hard * kUnit);
     const double most = std::round(static_cast<double>(options_.soft_limit) * temper.limit);
@@ -225,7 +233,7 @@ class WeightingOf final : public AnyWeighting {
   // Everything that follows from the assignment, with first search weights; false if stopped.
   bool begin(const volatile std::uint8_t* stop) {
     const Poll stopped(stop);
-    pressure_ = press_ > 0 && !soft_.empty() ? 0 : 1;
+    pressure_ = from_nothing_ ? 0 : 1;
     cost_ = WideCost{};
     last_ = kNone;
     violated_hard_.clear();
@@ -371,15 +379,14 @@ class WeightingOf final : public AnyWeighting {
   }
 
   // No flip gains weight: violated clauses become heavier, and one of them is satisfied. Soft
-  // clauses wait for the hard ones, but where each grows by itself not if what they cost is already
-  // too much (SPB-MaxSAT: Zheng, Chen, Li, He, 2024, treat "better than the best" as one more
-  // constraint).
+  // clauses wait for the hard ones, unless what they cost is already too much (SPB-MaxSAT treats
+  // "better than the best" as one more constraint); those that grow from nothing always wait.
   std::uint32_t escape() {
     const bool hard = violated_hard_.size() != 0;
     const bool dear = best_cost_.hard == 0 && !(cost_.soft < best_cost_.soft);
     for (std::uint32_t c : violated_hard_) heavier(c, hard_increase_);
     if (press_ > 0) {
-      if (!hard) press();
+      if (from_nothing_ ? !hard : dear) press();
     } else if (!hard || dear) {
       for (std::uint32_t c : violated_soft_)
         if (weight_of(c) < limit(c))
@@ -404,8 +411,9 @@ class WeightingOf final : public AnyWeighting {
 
   // All soft clauses become heavier alike; where none is hard, that changes nothing.
   void press() {
-    if (soft_.empty()) return;
-    pressure_ = press_ * (pressure_ + 1);
+    const double pressure = pressure_;
+    pressure_ = std::min(kMostPressure, press_ * (pressure_ + 1));
+    if (pressure == pressure_) return;
     for (const std::uint32_t c : soft_) {
       const std::int64_t before = weight_of(c);
       set_weight(c, pressed(c));
@@ -466,6 +474,7 @@ class WeightingOf final : public AnyWeighting {
   double soft_increase_ = 1, soft_unit_ = 1;  // the latter of a weight of 1
   bool complete_ = false, begun_ = false;
   double press_ = 0, pressure_ = 1;  // how all soft clauses grow, and how many times they have
+  bool from_nothing_ = false;        // and from where on
   std::uint32_t last_ = kNone;       // flipped
   std::uint64_t now_ = 0, improved_at_ = 0, patience_ = 0, restarts_ = 0;
 };
