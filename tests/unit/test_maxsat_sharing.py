@@ -215,6 +215,20 @@ def test_who_has_waited_less_for_a_find_goes_on():
     assert of(1.0, 0.5, left=1.9) == 0.9
 
 
+def test_a_walker_waits_from_the_first_assignment_on():
+    def of(idle):
+        walker, best = Pace(), found(1000)
+        sharing = Sharing(0.9, None, 0, walker, time.monotonic() + 10.0)
+        walker.walked(1.0, None, None)
+        assert sharing.of(found(5, hard=1), 0, 0.5) == 0.05
+        sharing.of(best, 0, 1.0)
+        sharing.judge(best, best, 0, idle, 1.0)
+        return sharing.of(best, 0, 1.2)
+
+    assert of(0.15) > 0.5  # not since it began, 1.15 s ago
+    assert of(0.25) == 0.2
+
+
 def test_large_formulas_take_longer_to_show_what_a_proof_finds():
     def formula(literals):
         return Formula.from_clauses([[1]], hard=[range(2, literals)])

@@ -112,6 +112,7 @@ class Sharing:
         self._said, self._waited, self._counted = counted, False, counted
         self._bounds = [(0.0, 0)]  # of the prover, by its seconds
         self._found = 0.0  # seconds of the prover until its last better assignment
+        self._held = 0.0  # seconds of the walker until the hard clauses held
 
     def of(self, best: Improvement | None, lower: int = 0, proved: float = math.inf) -> float:
         """Of the next turn.
@@ -119,6 +120,7 @@ class Sharing:
         The lower bound is what the prover has said in so many seconds.
         """
         if best is None or best.hard_violations:
+            self._held = self._pace.seconds
             return self._violated
         if not self._said:
             if lower or best is not self._best:
@@ -193,9 +195,12 @@ class Sharing:
         return gap * proved <= lower * (self._ends - time.monotonic())
 
     def _waited_less(self, proved: float) -> bool:
-        """Whether the prover has waited less for its next find than the walker, each in its own time."""
-        waited = proved - self._found
-        return not self._short and waited < self._shown and self._pace.idle > max(_MOMENT, waited)
+        """Whether the prover has waited less for its next find than the walker, each in its own time.
+
+        A walker waits from the first assignment on: what comes before is up to the prover.
+        """
+        waited, idle = proved - self._found, min(self._pace.idle, self._pace.seconds - self._held)
+        return not self._short and waited < self._shown and idle > max(_MOMENT, waited)
 
     def _rises(self, best: Improvement, lower: int, proved: float) -> bool:
         """Whether the lower bound meets the cost before the limit if it goes on as it did at last."""
