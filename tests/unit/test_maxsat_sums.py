@@ -170,7 +170,9 @@ def test_a_cut_totalizer_is_not_taken_for_a_whole_one():
     for held in itertools.combinations(range(24), 7):
         values = [int(v in held) for v in range(24)]
         expected = sum(values[12:]) <= 6
-        assert all(suits(row, values + [0] * 999) for row in found.rows) == expected or found.left
+        told = all(suits(row, values + [0] * 999) for row in found.rows)
+        assert told >= expected  # no row refutes what the clauses allow
+        assert told == expected or found.left
 
 
 def problem(seed):
@@ -196,14 +198,17 @@ def problem(seed):
     return formula, least
 
 
-@pytest.mark.parametrize("seed", range(12))
+# Seeds whose constraints are found again; those of others are written in another way.
+SEEN_THROUGH = (0, 2, 3, 5, 6, 8, 13, 14, 15, 16, 17, 19)
+
+
+@pytest.mark.parametrize("seed", SEEN_THROUGH)
 def test_integer_programs_are_proven_by_branches_alone(seed):
     pytest.importorskip("highspy")
     formula, least = problem(seed)
     left, board = presolve(formula), Silent()
     costs = arithmetic.Costs.of(lists_of(left.formula), board)
-    if costs.sums is None:
-        pytest.skip("not seen through")
+    assert costs.sums is not None
     branching = branches.Branching.of(costs, {})
     assert branching is not None
     with pytest.raises(boards.Settled):
