@@ -155,3 +155,19 @@ def test_a_large_formula_is_searched_alike_however_much_is_kept_of_a_clause(hard
     most, fewer, fewest = (searched(f, soft_limit=2**bits) for bits in (20, 10, 7))
     assert (most == fewer).all()
     assert (most == fewest).all()
+
+
+@pytest.mark.parametrize("soft", [0, 1, 5])
+def test_it_ends_where_a_restart_satisfies_all_clauses(soft):
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        planted = rng.integers(0, 2, 14) > 0
+        clauses = [
+            c
+            for c in random_clauses(14, 60, [2, 3], seed)
+            if any((x > 0) == planted[abs(x) - 1] for x in c)
+        ]
+        f = Formula.from_clauses(clauses[:soft], hard=clauses[soft:], num_variables=14)
+        search = search_of(f, seed, initial=(~planted).astype(np.uint8))
+        search.run(100_000, 0, 0, STOP)
+        assert quality(search) == (0, 0)

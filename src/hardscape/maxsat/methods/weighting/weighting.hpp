@@ -147,9 +147,10 @@ class WeightingOf final : public AnyWeighting {
       const std::uint64_t until = flips - done < kPoll ? flips : done + kPoll;
       for (; done < until; ++done) {
         if (best_cost_.hard == 0 && best_cost_.soft <= target) return done;
-        if (violated_hard_.size() + violated_soft_.size() == 0) return done;
         const bool over = from_nothing_ && pressure_ >= kMostPressure;
         if ((now_ - improved_at_ > patience_ || over) && !restart(stop)) return done;
+        // By a restart, too.
+        if (violated_hard_.size() + violated_soft_.size() == 0) return done;
         if (static_cast<std::uint32_t>(++now_) == 0)
           std::fill(flipped_at_.begin(), flipped_at_.end(), 0);
         std::uint32_t x = best_good();
