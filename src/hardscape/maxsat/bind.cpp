@@ -9,6 +9,7 @@ void bind_evaluate(nb::module_& module);
 void bind_first(nb::module_& module);
 void bind_parse(nb::module_& module);
 void bind_presolve(nb::module_& module);
+void bind_sums(nb::module_& module);
 void bind_walk(nb::module_& module);
 void bind_synchronous(nb::module_& module);
 void bind_weighing(nb::module_& module);
@@ -23,6 +24,7 @@ const native::Family family("maxsat", [](nb::module_& module) {
   bind_first(module);
   bind_parse(module);
   bind_presolve(module);
+  bind_sums(module);
   bind_walk(module);
   bind_synchronous(module);
   bind_weighing(module);

@@ -114,16 +114,17 @@ def programs_first(formula: Formula) -> bool:
 
 def _sums_may_prevail(formula: Formula) -> bool:
     """Whether sums may be what hard clauses say."""
-    from hardscape.maxsat.methods.exact.prover.rows.sums import may_prevail
-
     if not formula.num_hard:
         return False
     lengths = np.diff(formula.offsets)
     of_hard = np.repeat(formula.hard, lengths)
-    offsets = np.concatenate([[0], np.cumsum(lengths[formula.hard], dtype=np.int64)])
+    offsets = np.concatenate([[0], np.cumsum(lengths[formula.hard])]).astype(np.int32)
     named = np.zeros(formula.num_variables + 1, dtype=bool)
     named[abs(formula.literals[~of_hard])] = True
-    return may_prevail(formula.literals[of_hard].astype(np.int64), offsets, np.flatnonzero(named))
+    found: bool = native.core.maxsat.sums_may_prevail(
+        formula.literals[of_hard], offsets, np.flatnonzero(named).astype(np.int32)
+    )
+    return found
 
 
 def promising(formula: Formula, incumbent: Incumbent) -> bool:

@@ -11,7 +11,7 @@ from pysat.solvers import Cadical153
 from .board import Board, Settled
 from .oracle import BETWEEN_LOOKS, Oracle
 from .rows.counters import Counters
-from .rows.sums import MOST_LITERALS, Sums, flat, may_prevail
+from .rows.sums import Sums
 
 #: Wishes above which a restart of the solver costs more than all else.
 _MANY = 20_000
@@ -120,12 +120,9 @@ class Costs:
     @cached_property
     def sums(self) -> Sums | None:
         """Those that the clauses that were given say, where they prevail."""
-        if self.counters is not None or sum(map(len, self.given)) > MOST_LITERALS:
+        if self.counters is not None:
             return None
-        if not may_prevail(*flat(self.given, map(abs, self.soft))):
-            return None
-        found = Sums(self.given, map(abs, self.soft))
-        return found if found.prevail else None
+        return Sums.of(self.given, [abs(wish) for wish in self.soft])
 
     @property
     def unrolled(self) -> tuple[Sequence[Sequence[int]], Sequence[list[int]]]:
