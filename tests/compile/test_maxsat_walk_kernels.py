@@ -9,7 +9,7 @@ pytest.importorskip("cuda.bindings.nvrtc", reason="NVRTC's Python bindings are n
 
 from hardscape.maxsat import Formula
 from hardscape.maxsat.methods.islands.tables import WalkTables, fits, walk_kernels
-from hardscape.maxsat.methods.islands.weighing import weighing_kernels
+from hardscape.maxsat.methods.islands.weighing.weighing import weighing_kernels
 from helpers.compiling import compiles
 
 
@@ -34,9 +34,12 @@ def test_walk_kernels(arch, cached, uniform, synchronous):
 
 
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
-@pytest.mark.parametrize("near", [False, True])
-def test_weighing_kernels(arch, near):
-    kernels = weighing_kernels(threads=128, near=near)
+@pytest.mark.parametrize(
+    ("near", "bits_near", "wide"),
+    [(True, True, False), (False, True, False), (False, True, True), (False, False, True)],
+)
+def test_weighing_kernels(arch, near, bits_near, wide):
+    kernels = weighing_kernels(threads=128, near=near, bits_near=bits_near, wide=wide)
     assert set(kernels) == {"start", "run", "adopt"}
     for name, kernel in kernels.items():
         assert kernel.name == f"weigh_{name}"

@@ -9,9 +9,13 @@ from hardscape import engine
 from hardscape.engine.cuda import cuda_device
 from hardscape.maxsat import Formula, WeightingOptions, solve
 from hardscape.maxsat.methods.exact import sharing
-from hardscape.maxsat.methods.islands import weighing
 from hardscape.maxsat.methods.islands.islands import WeighingIslands
-from hardscape.maxsat.methods.islands.weighing import CpuWeighers, CudaWeighers, WeighingTables
+from hardscape.maxsat.methods.islands.weighing import weighing
+from hardscape.maxsat.methods.islands.weighing.weighing import (
+    CpuWeighers,
+    CudaWeighers,
+    WeighingTables,
+)
 from hardscape.maxsat.presolve import presolve
 
 pytestmark = pytest.mark.gpu
@@ -41,19 +45,29 @@ FORMULAS = {
     "long": lambda: partial(500, 400, 900, 4, sizes=(1, 3, 40, 300)),
     "long rows": lambda: partial(20, 300, 800, 5, sizes=(2, 3, 4, 5)),
     "large": lambda: partial(20_000, 50_000, 20_000, 6),
+    "wide": lambda: partial(60_000, 150_000, 60_000, 6),
 }
 
 
 @pytest.mark.parametrize(
-    ("kind", "near"), [*((kind, 14 * 1024) for kind in FORMULAS), ("weighted", 0), ("long rows", 0)]
+    ("kind", "near", "bits"),
+    [
+        *((kind, 14 * 1024, 227 * 1024) for kind in FORMULAS),
+        ("weighted", 0, 227 * 1024),
+        ("long rows", 0, 227 * 1024),
+        ("weighted", 0, 0),
+        ("wide", 0, 0),
+    ],
 )
-def test_every_walk_is_that_of_its_stream(kind, near, monkeypatch):
-    """With scores in shared memory and without."""
+def test_every_walk_is_that_of_its_stream(kind, near, bits, monkeypatch):
+    """With scores and bits in shared memory and without; some walks keep a temper under pressure."""
     monkeypatch.setattr(weighing, "MOST_NEAR", near)
+    monkeypatch.setattr(weighing, "MOST_BITS", bits)
+    monkeypatch.setattr(weighing, "EVERY", 3)
     formula = FORMULAS[kind]()
     n = formula.num_variables
     first, walks = 5, 13
-    turns = (1, 300, 700) if kind == "large" else (1, 700, 2300)
+    turns = (1, 300, 700) if kind in ("large", "wide") else (1, 700, 2300)
     rng = np.random.default_rng(1)
     initials = rng.integers(0, 2, (3, n)).astype(np.uint8)
     tables = WeighingTables.of(formula, WeightingOptions())
@@ -112,6 +126,14 @@ def test_solve_weighs_on_the_gpu():
     found = solve(formula, method="weighting", **how)
     assert found.ran == ("weighing on cuda:0",)
     assert found.cost == proven.cost == formula.cost(found.assignment)
+
+
+def test_formulas_of_many_variables_are_walked_on():
+    formula = partial(60_000, 150_000, 60_000, 6)
+    found = solve(formula, method="weighting", device="cuda:0", time_limit=3, seed=1)
+    assert found.ran == ("weighing on cuda:0",)
+    assert found.hard_violations == 0
+    assert found.cost == formula.cost(found.assignment)
 
 
 def test_walks_on_the_gpu_go_on_beside_the_proof():

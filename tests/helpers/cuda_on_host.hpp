@@ -164,6 +164,11 @@ T __shfl_sync(unsigned, T value, int lane) {
   return on_host::as<T>(on_host::told(value)[lane & 31]);
 }
 template <class T>
+T __shfl_up_sync(unsigned, T value, unsigned by) {
+  const unsigned lane = on_host::current % 32;
+  return on_host::as<T>(on_host::told(value)[lane < by ? lane : lane - by]);
+}
+template <class T>
 T __shfl_xor_sync(unsigned, T value, int mask) {
   const unsigned lane = on_host::current % 32;
   return on_host::as<T>(on_host::told(value)[lane ^ mask]);
@@ -186,6 +191,10 @@ T __reduce_min_sync(unsigned, T value) {
 template <class T>
 T __reduce_add_sync(unsigned, T value) {
   return on_host::joined(value, [](T a, T b) { return a + b; });
+}
+template <class T>
+T __reduce_or_sync(unsigned, T value) {
+  return on_host::joined(value, [](T a, T b) { return a | b; });
 }
 inline void __threadfence() {}
 template <class T>

@@ -6,7 +6,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from hardscape.maxsat.methods.islands.weighing import INFEASIBLE, WeighingTables
+from hardscape.maxsat import Formula
+from hardscape.maxsat.methods.islands.weighing.weighing import INFEASIBLE, WeighingTables
+from hardscape.maxsat.presolve import presolve
 from helpers.cellular_oracle import Stream
 
 
@@ -18,16 +20,26 @@ class PlainWeighing:
         self.clauses = [[-(x >> 1) - 1 if x & 1 else (x >> 1) + 1 for x in c] for c in codes]
         self.tables, self.stream = tables, stream
         self.random = Stream(seed, stream, 0x6D787765)
-        self.steps = self.restarts = self.improved_at = self.pressed = 0
-        self.begin(initial.tolist())
+        self.lasts = bool(tables.lasting) and stream % tables.lasting == tables.lasting - 1
+        self.steps = self.pressed = 0
+        self.renew(initial, afresh=True)
+
+    def renew(self, value: np.ndarray, *, afresh: bool) -> None:
+        """Go on from an assignment, if `afresh` with first search weights."""
+        self.restarts, self.improved_at = 0, self.steps
+        self.begin(value.tolist(), afresh=afresh)
         self.best, self.least = list(self.value), self.counts()
 
-    def begin(self, value: list[int]) -> None:
+    def begin(self, value: list[int], *, afresh: bool = True) -> None:
         self.value = list(value)
-        self.weight = self.tables.unit.tolist()
         self.age = [0] * len(value)
         self.last = -1
-        self.pressure, self.presses = 2**16, 0
+        if afresh:
+            self.pressure = self.taken = 0 if self.temper()[5] else 2**16
+            self.weight = self.tables.unit.tolist()
+            if self.temper()[5]:
+                self.weight = [max(1, unit * self.temper()[1] >> 16) for unit in self.weight]
+            self.spread()
         broken = [c for c in range(len(self.clauses)) if not self.trues(c)]
         hard = self.tables.num_hard
         self.lists = [[c for c in broken if c < hard], [c for c in broken if c >= hard]]
@@ -61,15 +73,17 @@ class PlainWeighing:
         temper = self.temper()
         if self.counts() < self.least:
             self.least, self.best, self.improved_at = self.counts(), list(self.value), self.steps
-        elif self.steps - self.improved_at > temper[3] * (self.restarts + 1):
+        elif self.steps - self.improved_at > temper[3] * (self.restarts + 1) or (
+            temper[5] and self.pressure >= temper[2] << 16
+        ):
             self.restarts += 1
             self.improved_at = self.steps
             self.begin(self.best)
         return escapes
 
     def temper(self) -> list[int]:
-        tempers = self.tables.tempers
-        return tempers[(self.stream + self.restarts) % len(tempers)].tolist()
+        *others, last = self.tables.tempers.tolist()
+        return last if self.lasts else others[(self.stream + self.restarts) % len(others)]
 
     def good(self, score: list[int], draw: int, first: bool) -> int | None:
         words = -(-len(score) // 32)
@@ -92,10 +106,10 @@ class PlainWeighing:
     def escape(self, draws: list[int]) -> int:
         firm, soft = self.lists
         dear = self.least < INFEASIBLE and int(self.tables.cost[soft].sum()) >= self.least
-        under = self.temper()[4]
+        under, from_zero = self.temper()[4:]
         if firm:
             self.grow(firm, draws[1] & 0xFFFFFFFF)
-        if under and dear:
+        if under and (not firm if from_zero else dear):
             self.press()
         if not under and (not firm or dear):
             self.grow(soft, draws[1] >> 32)
@@ -108,16 +122,20 @@ class PlainWeighing:
         return self.best_of(variables, self.scores())
 
     def press(self) -> None:
-        self.pressure = min(2**36, (self.pressure + 2**16) * 1003 // 1000)
-        self.presses += 1
-        if self.presses % 16 == 0:
+        self.pressure = min(2**36, (self.pressure + self.temper()[1]) * self.temper()[4] // 1000)
+        if self.pressure - self.taken > self.taken // 16:
+            self.taken = self.pressure
             self.pressed += 1
-            for c in range(self.tables.num_hard, len(self.clauses)):
-                weight = self.pressure * int(self.tables.unit[c]) >> 16
-                self.weight[c] = min(self.tables.most, weight)
+            self.spread()
+
+    def spread(self) -> None:
+        """Give the soft clauses the pressure."""
+        for c in range(self.tables.num_hard, len(self.clauses)):
+            weight = self.pressure * int(self.tables.unit[c]) >> 16
+            self.weight[c] = max(1, min(self.tables.most, weight))
 
     def grow(self, of: list[int], draw: int) -> None:
-        hard, share, limit, _, _ = self.temper()
+        hard, share, limit, *_ = self.temper()
         begins = draw * len(of) >> 32 if of else 0
         for i in range(min(32, len(of))):
             c = of[(begins + i) % len(of)]
@@ -150,3 +168,27 @@ class PlainWeighing:
             if at < left:
                 listed[at] = stays.pop(0)
         del listed[left:]
+
+
+def partial(n, hard, soft, seed, longest=4, most=9):
+    """Hard and weighted soft clauses of one to `longest` literals, presolved."""
+    rng = np.random.default_rng(seed)
+
+    def clauses(m, shortest):
+        sizes = rng.integers(shortest, longest + 1, m)
+        return [
+            [int(x) for x in (rng.choice(n, k, replace=False) + 1) * rng.choice([-1, 1], k)]
+            for k in sizes
+        ]
+
+    weights = rng.integers(1, most + 1, soft)
+    return presolve(Formula.from_clauses(clauses(soft, 1), weights, hard=clauses(hard, 3))).formula
+
+
+def crowded():
+    """Rows of more than 32 occurrences, lists of more than 32 clauses, and a long clause."""
+    formula = partial(12, 40, 260, 5, longest=3)
+    clauses = [c.tolist() for c in np.split(formula.literals, formula.offsets[1:-1])]
+    soft = [c for c, hard in zip(clauses, formula.hard, strict=True) if not hard]
+    firm = [c for c, hard in zip(clauses, formula.hard, strict=True) if hard]
+    return Formula.from_clauses([*soft, list(range(1, formula.num_variables + 1))], hard=firm)

@@ -1,12 +1,15 @@
 """Islands of walks: who takes over whose assignment, and what comes of it."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from hardscape.engine import RunOptions, solve
+from hardscape.engine import Cpu, Cuda, RunOptions, cuda_status, solve
+from hardscape.engine.cuda.driver import Gpu
 from hardscape.maxsat import Formula, WeightingOptions
+from hardscape.maxsat.anytime import choose
 from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.islands import elites, islands
 from hardscape.maxsat.methods.islands.batch import CpuWalks
@@ -188,12 +191,16 @@ def test_steps_are_those_of_the_definition(n, m, shortest, wanted):
 def test_auto_takes_a_gpu_for_formulas_that_may_be_satisfiable(n, ratio, pays):
     rng = np.random.default_rng(1)
     clauses = rng.integers(1, n + 1, (round(ratio * n), 3)) * rng.choice([-1, 1], 3)
-    formula = Formula.from_clauses(clauses.tolist(), num_variables=n)
-    task = Task(
+    task = task_of(Formula.from_clauses(clauses.tolist(), num_variables=n), "auto", anywhere=True)
+    assert IslandWalks().pays(task) == pays
+
+
+def task_of(formula, method, *, anywhere):
+    return Task(
         formula=formula,
-        method="auto",
+        method=method,
         options=RunOptions.checked(**CPU),
-        anywhere=True,
+        anywhere=anywhere,
         max_flips=None,
         target=None,
         initial=None,
@@ -201,4 +208,20 @@ def test_auto_takes_a_gpu_for_formulas_that_may_be_satisfiable(n, ratio, pays):
         incumbent=Incumbent(formula, None, 0.0),
         presolved=replace(NOTHING_LEFT, formula=formula),
     )
-    assert IslandWalks().pays(task) == pays
+
+
+@pytest.mark.parametrize("method", ["auto", "exact", "weighting"])
+def test_what_a_named_gpu_cannot_walk_on_is_left_to_the_cpu(method, monkeypatch):
+    """And said: too large costs, and too little memory."""
+    gpu = Gpu(0, "small one", "9.0", 2**16, None, 1)
+    monkeypatch.setattr(islands, "cuda_status", lambda: replace(cuda_status(), gpus=(gpu,)))
+    clauses = [[1 + i % 60, 2 + i % 60, -3 - i % 60, 4 + i % 60] for i in range(240)]
+    for times, weight, reason in ((1, 1, ""), (1, 2**55, "too large"), (9, 1, "GB")):
+        formula = Formula.from_clauses(clauses * times, np.full(240 * times, weight), hard=[[1, 2]])
+        task = task_of(formula, method, anywhere=False)
+        task.options = task.options.on([Cuda(0)])
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            assert choose(task) is not None
+        assert isinstance(task.options.devices[0], Cpu if reason else Cuda)
+        assert [reason in str(warning.message) for warning in told] == [True] * bool(reason)

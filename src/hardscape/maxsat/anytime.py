@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 import time
+import warnings
 from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardscape import memory, native
-from hardscape.engine import resolve
+from hardscape.engine import Cuda, resolve
 from hardscape.errors import InputError
 from hardscape.maxsat.formula import LARGE
 from hardscape.maxsat.methods.cellular.method import Cellular
@@ -76,6 +77,13 @@ def choose(task: Task) -> Method:
     if task.anywhere and any(method.pays(task) for method in METHODS):
         devices = resolve("auto", threads=task.options.threads, big_enough=True)
         task.options = task.options.on(devices)
+    elif (reason := _too_much_for_gpu(task)) != "":
+        warnings.warn(
+            f"{told(task.options)} is left alone, and the CPU searches: {reason}",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        task.options = task.options.on_cpu()
     for method in METHODS:
         refusal = method.refusal(task)
         if not refusal:
@@ -83,9 +91,16 @@ def choose(task: Task) -> Method:
             return method
         _logger.debug("%s is passed over: %s", method.name, refusal)
     raise InputError(
-        f"device {told(task.options)} with method={task.method!r}; GPUs take 'cellular', and the "
-        "others up to 32,767 variables; device='cpu' takes all"
+        f"device {told(task.options)} with method={task.method!r}; device='cpu' takes all"
     )
+
+
+def _too_much_for_gpu(task: Task) -> str:
+    """Why the GPUs named cannot walk on the formula; empty where they can, or nobody walks there."""
+    named = all(isinstance(device, Cuda) for device in task.options.devices)
+    if not named or task.method not in _WEIGHING.asked or not _ISLANDS.unfit(task):
+        return ""
+    return _WEIGHING.unfit(task)
 
 
 def _offer_first(task: Task) -> None:

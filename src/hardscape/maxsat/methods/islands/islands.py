@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.engine import Context, Cuda, Partial, Shard, ShardResult, Work, split
+from hardscape.engine import Context, Cuda, Partial, Shard, ShardResult, Work, cuda_status, split
 from hardscape.engine.cuda import CudaDevice, cuda_device
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
@@ -22,11 +22,13 @@ from hardscape.maxsat.methods.islands.batch import MOST_AT_ONCE, CpuWalks, WalkB
 from hardscape.maxsat.methods.islands.cuda import CudaWalks
 from hardscape.maxsat.methods.islands.elites import ISLAND, Exchange, elites
 from hardscape.maxsat.methods.islands.tables import WalkTables, fits
-from hardscape.maxsat.methods.islands.weighing import (
+from hardscape.maxsat.methods.islands.weighing.weighing import (
     INFEASIBLE,
+    MEMORY,
     CpuWeighers,
     CudaWeighers,
     WeighingTables,
+    bytes_needed,
     weighs,
 )
 from hardscape.maxsat.methods.weighting.options import WeightingOptions
@@ -37,8 +39,8 @@ from hardscape.maxsat.task import SMALL, Task, Walks
 _FIRST_STEPS, _LAUNCH_SECONDS = 512, 0.02
 #: Time between two offers of assignments, in times that an offer takes.
 _BETWEEN_OFFERS = 4
-#: Fewest steps of a walk before the first exchange, and how many times as many come before the next one.
-_FIRST_EXCHANGE, _EXCHANGE_GROWTH = 128, 1.5
+#: Fewest and most steps of a walk before the first exchange, and how many times as many come before the next.
+_FIRST_EXCHANGE, _LAST_FIRST, _EXCHANGE_GROWTH = 128, 2**17, 1.5
 #: First assignments of clause-weighting walks at most, literals that are decimated for them, and one walk
 #: in so many that goes on from what others found.
 _INITIALS, _DECIMATED, _GUESTS = 16, 2_000_000, 8
@@ -167,7 +169,8 @@ class Islands(Work[Partial]):
         rule = elites(self.exchange, batch.walks, self.seed, first)
         exchange: float = math.inf
         if rule is not None:
-            exchange = max(int(self.first_exchange * self.formula.num_variables), _FIRST_EXCHANGE)
+            some = int(self.first_exchange * self.formula.num_variables)
+            exchange = min(max(some, _FIRST_EXCHANGE), _LAST_FIRST)
         steps = _FIRST_STEPS
         done = improved_at = 0
         while not self._over(fewest, done, improved_at):
@@ -305,9 +308,14 @@ class WeighingIslands(Islands):
         return CudaWeighers(self.tables, initials, self.seed, first, self.walks, device)
 
     def _initials(self, first: int, stop: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Assignments by decimation."""
+        """Assignments by decimation, and the one that is known; that alone of large formulas."""
         found = [] if self.initial is None else [self.initial]
-        many = max(1, min(_INITIALS, _DECIMATED // len(self.formula.literals)))
+        many = min(_INITIALS, _DECIMATED // len(self.formula.literals))
+        guest = self._guest(INFEASIBLE)
+        if guest is None:
+            many = max(many, 1)
+        else:
+            found.append(guest)
         for stream in range(first, first + many):
             search = Weighing(self.formula, self.options, 0, self.seed, stream, None, stop)
             search.run(1, stop)
@@ -369,7 +377,18 @@ class IslandWeighing(Walks):
 
     def unfit(self, task: Task) -> str:
         """See `Method.unfit`."""
-        return "" if weighs(task.presolved.formula) else "it is too large, or nothing is left of it"
+        formula = task.presolved.formula
+        if formula.num_clauses == 0:  # nobody needs to search
+            return ""
+        if not weighs(formula):
+            return "the formula has too many clauses, or costs that are too large"
+        needed, gpus = bytes_needed(formula), {gpu.ordinal: gpu for gpu in cuda_status().gpus}
+        for device in task.options.devices if task.options.executor is None else ():
+            gpu = gpus.get(device.ordinal) if isinstance(device, Cuda) else None
+            if gpu is not None and needed > MEMORY * gpu.memory_total:
+                total = gpu.memory_total
+                return f"walks need {needed / 1e9:.3g} GB, and may have half of {total / 1e9:.3g}"
+        return ""
 
     def work(self, task: Task, *, endless: bool) -> WeighingIslands:
         """See `Walks.work`."""

@@ -1,6 +1,6 @@
 // The walk of weighing.hpp on one thread, as plainly as it can be said: what walks on GPUs are
 // compared with.
-#include "maxsat/methods/islands/weighing.hpp"
+#include "maxsat/methods/islands/weighing/weighing.hpp"
 
 #include <nanobind/nanobind.h>
 
@@ -17,11 +17,11 @@ namespace {
 
 class WeighingWalk {
  public:
-  WeighingWalk(Vector<std::uint16_t> literal, Vector<std::uint32_t> start,
+  WeighingWalk(Vector<std::uint32_t> literal, Vector<std::uint32_t> start,
                Vector<std::uint32_t> occurrence, Vector<std::uint32_t> first,
                Vector<std::int32_t> unit, Vector<std::uint64_t> cost, Matrix<std::int32_t> tempers,
-               std::uint32_t num_hard, std::int32_t most, std::uint64_t seed, std::uint64_t stream,
-               Vector<std::uint8_t> initial)
+               std::uint32_t num_hard, std::int32_t most, std::uint32_t lasting, std::uint64_t seed,
+               std::uint64_t stream, Vector<std::uint8_t> initial)
       : literal_(copy(literal)),
         start_(copy(start)),
         occurrence_(copy(occurrence)),
@@ -30,6 +30,7 @@ class WeighingWalk {
         cost_of_(copy(cost)),
         num_hard_(num_hard),
         most_(most),
+        lasting_(lasting),
         stream_(stream),
         random_(RandomStream(seed, stream, kWeighingPurpose).state()),
         value_(copy(initial)),
@@ -39,8 +40,9 @@ class WeighingWalk {
     for (std::size_t t = 0; t < tempers.shape(0); ++t)
       tempers_.push_back({tempers(t, 0), static_cast<std::uint32_t>(tempers(t, 1)), tempers(t, 2),
                           static_cast<std::uint32_t>(tempers(t, 3)),
-                          static_cast<std::uint32_t>(tempers(t, 4))});
-    renew(std::nullopt);
+                          static_cast<std::uint32_t>(tempers(t, 4)),
+                          static_cast<std::uint32_t>(tempers(t, 5))});
+    renew(true);
   }
 
   // Does up to so many steps, fewer where an assignment counts at most `target` or `stop` is set;
@@ -54,14 +56,10 @@ class WeighingWalk {
     return done;
   }
 
-  // Goes on from an assignment, or from the best one, as the best.
-  void renew(std::optional<Vector<std::uint8_t>> assignment) {
-    if (assignment) value_ = copy(*assignment);
-    best_ = value_;
-    restarts_ = 0;
-    improved_at_ = steps_;
-    begin();
-    best_cost_ = count();
+  // Goes on from an assignment, as the best.
+  void adopt(Vector<std::uint8_t> assignment) {
+    value_ = copy(assignment);
+    renew(!lasts(stream_, lasting_));
   }
 
   std::uint64_t steps() const { return steps_; }
@@ -82,20 +80,35 @@ class WeighingWalk {
     return std::vector<T>(from.data(), from.data() + from.shape(0));
   }
 
+  // Begins at the assignment, if `afresh` with first search weights.
+  void renew(bool afresh) {
+    best_ = value_;
+    restarts_ = 0;
+    improved_at_ = steps_;
+    begin(afresh);
+    best_cost_ = count();
+  }
+
   bool holds(std::uint32_t l) const { return value_[l >> 1] != (l & 1); }
   bool hard(std::uint32_t c) const { return c < num_hard_; }
-  const WeighingTemper& temper() const { return tempers_[(stream_ + restarts_) % tempers_.size()]; }
+  const WeighingTemper& temper() const {
+    return tempers_[temper_of(stream_, restarts_, static_cast<std::uint32_t>(tempers_.size()),
+                              lasting_)];
+  }
   std::uint64_t draw(std::uint32_t which) const { return weighing_draw(random_, steps_, which); }
 
-  void begin() {
-    weight_ = unit_;
+  void begin(bool afresh) {
+    if (afresh) {
+      pressure_ = taken_ = first_pressure(temper());
+      weight_.resize(unit_.size());
+      for (std::uint32_t c = 0; c < unit_.size(); ++c)
+        weight_[c] = first_weight(temper(), hard(c), unit_[c], most_);
+    }
     std::fill(score_.begin(), score_.end(), 0);
     std::fill(age_.begin(), age_.end(), 0);
     for (List& list : violated_) list.clear();
     soft_cost_ = 0;
     last_ = kNone;
-    pressure_ = kPressureOne;
-    presses_ = 0;
     for (std::uint32_t c = 0; c < unit_.size(); ++c) {
       const auto [trues, sole] = trues_of(c, kNone);
       if (trues == 0) {
@@ -160,11 +173,11 @@ class WeighingWalk {
       best_cost_ = count();
       best_ = value_;
       improved_at_ = steps_;
-    } else if (impatient(temper(), steps_ - improved_at_, restarts_)) {
+    } else if (impatient(temper(), steps_ - improved_at_, restarts_, pressure_)) {
       value_ = best_;
       ++restarts_;
       improved_at_ = steps_;
-      begin();
+      begin(true);
     }
   }
 
@@ -194,7 +207,7 @@ class WeighingWalk {
     const std::uint64_t windows = draw(kWindowDraw);
     const bool under = temper().press;
     if (firm) grow(violated_[0], windows & 0xffffffffu);
-    if (under && dear) press();
+    if (under && (temper().from_zero ? !firm : dear)) press();
     if (!under && (!firm || dear)) grow(violated_[1], windows >> 32);
     const List& list = violated_[!firm];
     if (under && draw(kChanceDraw) >> 32 < kRandomEscape) {
@@ -216,8 +229,9 @@ class WeighingWalk {
 
   // All soft clauses become heavier alike.
   void press() {
-    pressure_ = more_pressure(pressure_);
-    if (++presses_ % kPressing) return;
+    pressure_ = more_pressure(temper(), pressure_);
+    if (!due(pressure_, taken_)) return;
+    taken_ = pressure_;
     for (std::uint32_t c = num_hard_; c < unit_.size(); ++c) {
       const std::int32_t next = pressed(pressure_, unit_[c], most_), by = next - weight_[c];
       weight_[c] = next;
@@ -271,13 +285,14 @@ class WeighingWalk {
     }
   }
 
-  std::vector<std::uint16_t> literal_;
+  std::vector<std::uint32_t> literal_;
   std::vector<std::uint32_t> start_, occurrence_, first_;
   std::vector<std::int32_t> unit_;
   std::vector<std::uint64_t> cost_of_;
   std::vector<WeighingTemper> tempers_;
   std::uint32_t num_hard_;
   std::int32_t most_;
+  std::uint32_t lasting_;
   std::uint64_t stream_;
   std::uint64_t random_;
   std::vector<std::uint8_t> value_, best_;
@@ -285,25 +300,25 @@ class WeighingWalk {
   std::vector<std::uint32_t> age_, place_;
   List violated_[2];  // hard, soft
   std::uint64_t soft_cost_ = 0, best_cost_ = 0, steps_ = 0, improved_at_ = 0;
-  std::uint64_t pressure_ = kPressureOne;
-  std::uint32_t last_ = kNone, restarts_ = 0, presses_ = 0;
+  std::uint64_t pressure_ = 0, taken_ = 0;
+  std::uint32_t last_ = kNone, restarts_ = 0;
 };
 
 }  // namespace
 
 void bind_weighing(nb::module_& module) {
   nb::class_<WeighingWalk>(module, "WeighingWalk", "Clause-weighting walk, one of many.")
-      .def(nb::init<Vector<std::uint16_t>, Vector<std::uint32_t>, Vector<std::uint32_t>,
+      .def(nb::init<Vector<std::uint32_t>, Vector<std::uint32_t>, Vector<std::uint32_t>,
                     Vector<std::uint32_t>, Vector<std::int32_t>, Vector<std::uint64_t>,
-                    Matrix<std::int32_t>, std::uint32_t, std::int32_t, std::uint64_t, std::uint64_t,
-                    Vector<std::uint8_t>>(),
+                    Matrix<std::int32_t>, std::uint32_t, std::int32_t, std::uint32_t, std::uint64_t,
+                    std::uint64_t, Vector<std::uint8_t>>(),
            nb::arg("literal"), nb::arg("start"), nb::arg("occurrence"), nb::arg("first"),
            nb::arg("unit"), nb::arg("cost"), nb::arg("tempers"), nb::arg("num_hard"),
-           nb::arg("most"), nb::arg("seed"), nb::arg("stream"), nb::arg("initial"))
+           nb::arg("most"), nb::arg("lasting"), nb::arg("seed"), nb::arg("stream"),
+           nb::arg("initial"))
       .def("run", &WeighingWalk::run, nb::arg("steps"), nb::arg("target"), nb::arg("stop"),
            "Walk; returns the steps done.")
-      .def("renew", &WeighingWalk::renew, nb::arg("assignment").none() = nb::none(),
-           "Go on from an assignment, as the best.")
+      .def("adopt", &WeighingWalk::adopt, nb::arg("assignment"), "Go on from an assignment.")
       .def_prop_ro("steps", &WeighingWalk::steps, "Steps done, of a flip each.")
       .def_prop_ro("restarts", &WeighingWalk::restarts, "Restarts since the last assignment given.")
       .def_prop_ro("cost", &WeighingWalk::count, "How the assignment counts now.")

@@ -8,7 +8,8 @@
 // Under pressure, what grows are all soft clauses alike, where what is violated is not cheaper than
 // the best, and some steps are random (SPB-MaxSAT: Zheng, Chen, Li, He, 2024). After a while
 // without improvement, the walk goes back to its best assignment, with first weights and another
-// temper.
+// temper. Some walks keep a temper of their own, and their weights: under a pressure that grows
+// from nothing, where the hard clauses hold.
 //
 // Scores are sums of integers, so that their order does not matter. A list of violated clauses is
 // changed in rounds of 32 occurrences, first those of the literal that becomes true: what leaves is
@@ -37,30 +38,62 @@ static_assert(kOfferDraw + kOffers <= kChanceDraw);
 // Shares of random steps under pressure, in 2^32: among the variables of positive score, and in a
 // violated clause.
 constexpr std::uint32_t kRandomGood = 154618823, kRandomEscape = 2061584302;
-// Pressure is a number of 1 / 2^16; soft clauses take it over every so many times that it grows.
+// Pressure is a number of 1 / 2^16; soft clauses take it over when it has grown by so large a part.
 constexpr std::uint64_t kPressureOne = 1 << 16, kMostPressure = kPressureOne << 20;
-constexpr std::uint32_t kPressing = 16;
+constexpr std::uint64_t kPressing = 16;
 // How an assignment counts that violates so many hard clauses; others count by their cost.
 constexpr std::uint64_t kInfeasible = std::uint64_t{1} << 62;
 
 // How search weights grow until the next restart.
 struct WeighingTemper {
-  std::int32_t hard;       // what a violated hard clause gains
-  std::uint32_t soft;      // what a soft one does, in its first weight / 2^16
-  std::int32_t limit;      // of soft weights, in first ones
-  std::uint32_t patience;  // steps without improvement before the first restart
-  std::uint32_t press;     // whether under pressure
+  std::int32_t hard;        // what a violated hard clause gains
+  std::uint32_t soft;       // what a soft one does, or the pressure, in its first weight / 2^16
+  std::int32_t limit;       // of soft weights, in first ones
+  std::uint32_t patience;   // steps without improvement before the first restart
+  std::uint32_t press;      // under pressure: by what factor / 1000 it grows, else 0
+  std::uint32_t from_zero;  // whether it begins at 0 and grows only where the hard clauses hold
 };
 
-HS_HD inline std::uint64_t more_pressure(std::uint64_t pressure) {
-  const std::uint64_t next = (pressure + kPressureOne) * 1003 / 1000;
+HS_HD inline std::uint64_t first_pressure(const WeighingTemper& temper) {
+  return temper.from_zero ? 0 : kPressureOne;
+}
+
+HS_HD inline std::uint64_t more_pressure(const WeighingTemper& temper, std::uint64_t pressure) {
+  const std::uint64_t next = (pressure + temper.soft) * temper.press / 1000;
   return next < kMostPressure ? next : kMostPressure;
 }
 
-// Search weight of a soft clause under pressure, up to `most`.
+// Whether soft clauses take the pressure over.
+HS_HD inline bool due(std::uint64_t pressure, std::uint64_t taken) {
+  return pressure - taken > taken / kPressing;
+}
+
+// Search weight of a soft clause under pressure, from 1 to `most`.
 HS_HD inline std::int32_t pressed(std::uint64_t pressure, std::int32_t unit, std::int32_t most) {
   const std::uint64_t weight = pressure * static_cast<std::uint64_t>(unit) >> 16;
-  return weight < static_cast<std::uint64_t>(most) ? static_cast<std::int32_t>(weight) : most;
+  if (weight >= static_cast<std::uint64_t>(most)) return most;
+  return weight > 0 ? static_cast<std::int32_t>(weight) : 1;
+}
+
+// Search weight of a clause at first; hard ones are as much lighter as the pressure from 0 gains
+// less.
+HS_HD inline std::int32_t first_weight(const WeighingTemper& temper, bool hard, std::int32_t unit,
+                                       std::int32_t most) {
+  if (!hard) return pressed(first_pressure(temper), unit, most);
+  return temper.from_zero ? pressed(temper.soft, unit, most) : unit;
+}
+
+// Whether a walk is one of those, one in `lasting`, that keep the last temper, and their weights
+// where they go on from another assignment.
+HS_HD inline bool lasts(std::uint64_t stream, std::uint32_t lasting) {
+  return lasting > 0 && stream % lasting == lasting - 1;
+}
+
+// Which temper a walk has after so many restarts: others have all but the last one in turn.
+HS_HD inline std::uint32_t temper_of(std::uint64_t stream, std::uint32_t restarts,
+                                     std::uint32_t tempers, std::uint32_t lasting) {
+  return lasts(stream, lasting) ? tempers - 1
+                                : static_cast<std::uint32_t>((stream + restarts) % (tempers - 1));
 }
 
 // The number drawn from a stream for a step.
@@ -78,11 +111,15 @@ HS_HD inline std::int32_t heavier(const WeighingTemper& temper, bool hard, std::
   return static_cast<std::int32_t>(next < limit ? next : weight < limit ? limit : weight);
 }
 
-// Whether a walk of so many restarts has waited long enough.
+// Whether a walk of so many restarts has waited long enough, or pressure from 0 is at its end.
 HS_HD inline bool impatient(const WeighingTemper& temper, std::uint64_t still,
-                            std::uint32_t restarts) {
-  return still > std::uint64_t{temper.patience} * (std::uint64_t{restarts} + 1);
+                            std::uint32_t restarts, std::uint64_t pressure) {
+  return still > std::uint64_t{temper.patience} * (std::uint64_t{restarts} + 1) ||
+         (temper.from_zero && pressure >> 16 >= static_cast<std::uint64_t>(temper.limit));
 }
+
+// What of a walk is that of its assignment: nothing, its search weights, or scores and lists, too.
+constexpr std::uint32_t kAfresh = 0, kWeighted = 1, kGoing = 2;
 
 // What is kept of a walk between two launches.
 struct WeighingStatus {
@@ -92,11 +129,11 @@ struct WeighingStatus {
   std::uint64_t cost;         // of the soft clauses violated now
   std::uint64_t improved_at;  // step
   std::uint64_t pressure;     // since the last restart
+  std::uint64_t taken;        // pressure that soft clauses have taken over
   std::uint32_t hard, soft;   // clauses violated now
   std::uint32_t last;         // variable flipped
   std::uint32_t restarts;
-  std::uint32_t presses;  // how many times the pressure has grown
-  std::uint32_t began;    // whether scores and lists are those of the assignment
+  std::uint32_t began;  // what follows from the assignment, as below
 };
 
 }  // namespace hardscape::maxsat

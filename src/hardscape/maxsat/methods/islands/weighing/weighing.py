@@ -19,34 +19,42 @@ from hardscape.maxsat.methods.weighting.options import WeightingOptions
 #: What an assignment counts that violates this many hard clauses less: ``kInfeasible`` of weighing.hpp.
 INFEASIBLE = 2**62
 
-#: Literals have so many bits, places of literals so many, and lengths those up to 32.
-_LITERAL_BITS, _PLACE_BITS = 16, 24
+#: Literals of formulas that are not wide have so many bits; clauses and places of literals so many.
+_LITERAL_BITS, _CLAUSE_BITS, _PLACE_BITS = 16, 28, 30
 #: Length of a clause that says only that it is longer.
-_LONG = 255
+_LONG = 63
 #: First search weight of a soft clause of mean cost, where scores have room for it.
 _UNIT = 4096
+#: What pressure from 0 gains, in first weights: hard clauses gain in proportion, and weights have room to grow.
+_FROM_ZERO = 1 / 64
 #: Of each temper: increase and limit of soft weights, patience, and increase of hard weights, in those of the
-#: options; and whether it is under pressure.
+#: options; and by what factor / 1000 pressure grows.
 _TEMPERS = (
-    (1.0, 1.0, 1, 1.0, False),
-    (10.0, 1.0, 1, 1.0, False),
-    (1.0, 1.0, 20, 5.0, True),
-    (10.0, 0.4, 4, 1.0, False),
-    (1.0, 1.0, 20, 5.0, True),
+    (1.0, 1.0, 1, 1.0, 0),
+    (10.0, 1.0, 1, 1.0, 0),
+    (1.0, 1.0, 20, 5.0, 1003),
+    (10.0, 0.4, 4, 1.0, 0),
+    (1.0, 1.0, 20, 5.0, 1003),
 )
+#: Increase of hard weights under pressure from 0, and its factor.
+_LASTING = 50.0, 1001
+#: One walk in so many has that temper, where some clauses are hard and some are soft.
+EVERY = 2
 
-#: Walks of a block on a GPU.
+#: Walks of a block on a GPU, fewer where their bits would not fit.
 WALKS = 4
-#: Bytes of shared memory that a walk may take for its scores.
-MOST_NEAR = 14 * 1024
+#: Bytes of shared memory that a walk may take for its scores, and a block for the bits of its walks where the
+#: GPU has as many.
+MOST_NEAR, MOST_BITS = 14 * 1024, 227 * 1024
 #: Share of a GPU's free memory that walks may take.
-_MEMORY = 0.5
+MEMORY = 0.5
 
 #: What is known of a walk: ``WeighingStatus`` of weighing.hpp.
 STATUS = np.dtype(
     [
-        *((name, "<u8") for name in ("random", "steps", "best", "cost", "improved_at", "pressure")),
-        *((name, "<u4") for name in ("hard", "soft", "last", "restarts", "presses", "began")),
+        *((name, "<u8") for name in ("random", "steps", "best", "cost", "improved_at")),
+        *((name, "<u8") for name in ("pressure", "taken")),
+        *((name, "<u4") for name in ("hard", "soft", "last", "restarts", "began", "padding")),
     ]
 )
 
@@ -54,29 +62,39 @@ STATUS = np.dtype(
 def weighs(formula: Formula) -> bool:
     """Whether clause-weighting walks on a GPU can take a presolved formula.
 
-    Up to 32,767 variables, 16,777,215 literals, and costs that add up to less than 2^62.
+    Up to 268 million clauses of a thousand million literals, and costs that add up to less than 2^62.
     """
     return (
-        formula.num_clauses > 0
-        and formula.num_variables < 2 ** (_LITERAL_BITS - 1)
+        0 < formula.num_clauses < 2**_CLAUSE_BITS
         and len(formula.literals) < 2**_PLACE_BITS
         and float(formula.weights[~formula.hard].astype(np.float64).sum()) < INFEASIBLE
     )
+
+
+def bytes_needed(formula: Formula) -> int:
+    """Of a GPU's memory, by a presolved formula and one walk on it."""
+    n, m = formula.num_variables, formula.num_clauses
+    return 12 * len(formula.literals) + 16 * m + 8 * n + _walk_bytes(n, m)
+
+
+def _walk_bytes(n: int, m: int) -> int:
+    return 12 * m + 8 * n + n // 2 + 256
 
 
 @dataclass(frozen=True, eq=False)
 class WeighingTables:
     """A formula as the walks read it, hard clauses first; literal 2 v is variable v, 2 v + 1 its negation."""
 
-    literal: NDArray[np.uint16]  # clause by clause
+    literal: NDArray[np.uint32]  # clause by clause
     start: NDArray[np.uint32]  # literal of each clause, shape (m + 1,)
     occurrence: NDArray[np.uint32]  # clauses, literal by literal
     first: NDArray[np.uint32]  # occurrence of each literal, shape (2 n + 1,)
     unit: NDArray[np.int32]  # first search weight of each clause
     cost: NDArray[np.uint64]  # of each clause
-    tempers: NDArray[np.int32]  # ``WeighingTemper`` of weighing.hpp, shape (tempers, 5)
+    tempers: NDArray[np.int32]  # ``WeighingTemper`` of weighing.hpp, shape (tempers, 6)
     num_hard: int
     most: int  # search weight of a hard clause
+    lasting: int  # one walk in so many has the last temper, none if 0
 
     @classmethod
     def of(cls, formula: Formula, options: WeightingOptions) -> WeighingTables:
@@ -100,15 +118,22 @@ class WeighingTables:
         soft_most = max(1, most // options.soft_limit)
         unit = np.clip(np.rint(share * scale), 1, np.where(hard, most, soft_most))
         return cls(
-            codes.astype(np.uint16),
+            codes.astype(np.uint32),
             start.astype(np.uint32),
             np.repeat(np.arange(m), lengths)[np.argsort(codes, kind="stable")].astype(np.uint32),
             np.concatenate([[0], np.cumsum(counts)]).astype(np.uint32),
             unit.astype(np.int32),
             formula.weights[order].astype(np.uint64),
-            np.array([_temper(options, n, scale, *each) for each in _TEMPERS], dtype=np.int32),
+            np.array(
+                [
+                    *(_temper(options, n, scale, *each) for each in _TEMPERS),
+                    _lasting(options, scale, most),
+                ],
+                dtype=np.int32,
+            ),
             int(formula.num_hard),
             most,
+            EVERY if 0 < formula.num_hard < m else 0,
         )
 
     @property
@@ -122,11 +147,16 @@ class WeighingTables:
         return -(-self.num_variables // 32)
 
     @property
-    def occurrences(self) -> NDArray[np.uint32]:
-        """Clause of each occurrence; where it begins, and how long it is; shape (nnz, 2)."""
-        lengths = np.minimum(np.diff(self.start), _LONG)
-        where = self.start[:-1] | lengths.astype(np.uint32) << np.uint32(_PLACE_BITS)
-        return np.stack([self.occurrence, where[self.occurrence]], axis=1)
+    def wide(self) -> bool:
+        """Whether literals need more than 16 bits."""
+        return bool(2 * self.num_variables > 2**_LITERAL_BITS)
+
+    @property
+    def occurrences(self) -> NDArray[np.uint64]:
+        """Clause of each occurrence, where it begins, and how long it is."""
+        lengths = np.minimum(np.diff(self.start), _LONG).astype(np.uint64)
+        where = self.start[:-1] | lengths << np.uint64(_PLACE_BITS)
+        return where[self.occurrence] << np.uint64(_CLAUSE_BITS) | self.occurrence
 
 
 def _temper(
@@ -137,14 +167,29 @@ def _temper(
     limit: float,
     patience: int,
     hard: float,
-    press: bool,
-) -> tuple[int, int, int, int, int]:
+    press: int,
+) -> tuple[int, int, int, int, int, int]:
     return (
         max(1, round(options.hard_increase * hard * scale)),
-        round(min(options.soft_increase * increase, 2.0**14) * 2**16),
+        2**16 if press else round(min(options.soft_increase * increase, 2.0**14) * 2**16),
         max(1, round(options.soft_limit * limit)),
         min(options.patience * patience * n, 2**31 - 1),
-        int(press),
+        press,
+        0,
+    )
+
+
+def _lasting(
+    options: WeightingOptions, scale: float, most: int
+) -> tuple[int, int, int, int, int, int]:
+    hard, press = _LASTING
+    return (
+        max(1, round(options.hard_increase * hard * scale * _FROM_ZERO)),
+        round(_FROM_ZERO * 2**16),
+        max(1, min(2**20, int(most / scale))),
+        2**31 - 1,
+        press,
+        1,
     )
 
 
@@ -165,7 +210,13 @@ class CpuWeighers(CpuBatch):
         read = t.literal, t.start, t.occurrence, t.first, t.unit, t.cost, t.tempers
         self._walks = [
             native.core.maxsat.WeighingWalk(
-                *read, t.num_hard, t.most, seed, stream, initials[turn(tables, initials, stream)]
+                *read,
+                t.num_hard,
+                t.most,
+                t.lasting,
+                seed,
+                stream,
+                initials[turn(tables, initials, stream)],
             )
             for stream in range(first, first + walks)
         ]
@@ -178,7 +229,7 @@ class CpuWeighers(CpuBatch):
         found = elites_of(self, sources, guest)
         for walk, source in zip(self._walks, sources.tolist(), strict=True):
             if source >= 0:
-                walk.renew(found[source])
+                walk.adopt(found[source])
 
     def _look(self) -> None:
         self.status["flips"] = [walk.steps for walk in self._walks]
@@ -187,19 +238,41 @@ class CpuWeighers(CpuBatch):
 
 def turn(tables: WeighingTables, initials: NDArray[np.uint8], stream: int) -> int:
     """Which of the first assignments a walk has: all of them meet all tempers."""
-    return stream // len(tables.tempers) % len(initials)
+    return stream // (len(tables.tempers) - 1) % len(initials)
 
 
-def weighing_kernels(*, threads: int, near: bool) -> dict[str, Kernel]:
+def weighing_kernels(*, threads: int, near: bool, bits_near: bool, wide: bool) -> dict[str, Kernel]:
     """The kernels that set up walks, run them, and let them take over assignments, as data.
 
-    `threads` are those of a block, a warp of 32 for each walk; `near` if shared memory holds the scores.
+    `threads` are those of a block, a warp of 32 for each walk; `near` if shared memory holds the scores, and
+    `bits_near` if it holds what is a bit a variable; `wide` if literals have 32 bits, and not 16.
     """
-    constants = {"kThreads": threads, "kNear": near}
+    constants = {"kThreads": threads, "kNear": near, "kBitsNear": bits_near, "kWide": wide}
     return {
-        name: kernel("maxsat/methods/islands/weighing.cu", f"weigh_{name}", constants=constants)
+        name: kernel(
+            "maxsat/methods/islands/weighing/weighing.cu", f"weigh_{name}", constants=constants
+        )
         for name in ("start", "run", "adopt")
     }
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How walks on so many variables share a GPU's multiprocessors."""
+
+    walks: int  # of a block
+    near: bool  # whether scores are in shared memory
+    bits_near: bool  # whether bits are
+    shared: int  # bytes of a block
+
+    @classmethod
+    def of(cls, n: int, most_shared: int) -> Layout:
+        """That of `n` variables where a block has up to `most_shared` bytes."""
+        bits = 8 * -(-n // 32)
+        near = 4 * n + bits <= MOST_NEAR
+        own = bits + (4 * n if near else 0)
+        walks = next((w for w in (WALKS, WALKS // 2, 1) if w * own <= most_shared), 0)
+        return cls(walks, near, True, walks * own) if walks else cls(WALKS, False, False, 0)
 
 
 class CudaWeighers(WalkBatch):
@@ -222,22 +295,28 @@ class CudaWeighers(WalkBatch):
         self._device = device
         self._variables, self._first = tables.num_variables, np.uint64(first)
         n, m, words = tables.num_variables, len(tables.unit), tables.words
-        near = 4 * (n + 2 * words) <= MOST_NEAR
-        self._shared = WALKS * 4 * (2 * words + (n if near else 0))
-        kernels = weighing_kernels(threads=32 * WALKS, near=near)
+        layout = Layout.of(n, min(MOST_BITS, device.most_shared))
+        self._block, self._shared = layout.walks, layout.shared
+        kernels = weighing_kernels(
+            threads=32 * layout.walks,
+            near=layout.near,
+            bits_near=layout.bits_near,
+            wide=tables.wide,
+        )
         self._kernels = {name: device.load(kernel) for name, kernel in kernels.items()}
         if walks is None:
-            blocks = self._kernels["run"].blocks_per_multiprocessor(32 * WALKS, self._shared)
-            room = int(_MEMORY * device.free_memory()) // (12 * m + 8 * n + 8 * words)
-            walks = max(1, min(max(1, blocks) * device.multiprocessors * WALKS, room))
+            blocks = self._kernels["run"].blocks_per_multiprocessor(32 * self._block, self._shared)
+            room = int(MEMORY * device.free_memory()) // _walk_bytes(n, m)
+            walks = max(1, min(max(1, blocks) * device.multiprocessors * self._block, room))
         self.walks = walks
-        read = (tables.occurrences, tables.first, tables.start, tables.literal, tables.unit)
+        literal = tables.literal if tables.wide else tables.literal.astype(np.uint16)
+        read = (tables.occurrences, tables.first, tables.start, literal, tables.unit)
         self._keep = [cupy.asarray(array) for array in (*read, tables.cost, tables.tempers)]
-        sizes = n | m << 32, tables.num_hard | len(tables.tempers) << 32, tables.most
-        self._tables = _addresses(self._keep, *sizes)
+        sizes = n | m << 32, tables.num_hard | len(tables.tempers) << 32
+        self._tables = _addresses(self._keep, *sizes, tables.most | tables.lasting << 32)
         self._best_truths = cupy.zeros((walks + 1, words), dtype=np.uint32)  # and the guest's
         self._statuses = cupy.zeros(walks * STATUS.itemsize, dtype=np.uint8)
-        widths = words, None, m, n, n, m, m
+        widths = words, None, 0 if layout.bits_near else words, m, n, n, m, m
         self._state = [
             self._best_truths if width is None else cupy.empty((walks, width), dtype=np.uint32)
             for width in widths
@@ -265,15 +344,15 @@ class CudaWeighers(WalkBatch):
 
         if guest is not None:
             self._best_truths[self.walks] = cupy.asarray(packed(guest, self._best_truths.shape[1]))
-        self._launch("adopt", cupy.asarray(sources))
+        self._launch("adopt", self._first, cupy.asarray(sources))
 
     def best_of(self, walk: int) -> NDArray[np.uint8]:
         """See `WalkBatch.best_of`."""
         return unpacked(self._best_truths[walk].get(), self._variables)
 
     def _launch(self, name: str, *given: Any, shared: int = 0) -> None:
-        of = self._tables, self._arrays, np.int32(self.walks)
-        self._kernels[name](-(-self.walks // WALKS), 32 * WALKS, *of, *given, shared=shared)
+        of, grid = (self._tables, self._arrays, np.int32(self.walks)), -(-self.walks // self._block)
+        self._kernels[name](grid, 32 * self._block, *of, *given, shared=shared)
 
 
 def _addresses(arrays: list[Any], *sizes: int) -> Any:

@@ -1,0 +1,1 @@
+"""Clause-weighting walks by the thousand."""
