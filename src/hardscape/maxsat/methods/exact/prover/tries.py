@@ -23,49 +23,67 @@ _MOST, _MOMENT = 8000, 0.001
 
 def begin(
     costs: Costs,
+    opening: Callable[[], object] = float,
     beside: Callable[[float], object] = float,
     simplify: Callable[[], object] | None = None,
 ) -> None:
     """Have an assignment, or the proof that there is none, by whichever of three solvers has it first.
 
-    After each long try somebody else has as many seconds. Where short tries are in vain clauses that look like
-    a circuit's are simplified, if they may be.
+    Short tries come before somebody else's `opening`, long ones after that; after each of these somebody else
+    has as many seconds. Where short tries are in vain clauses that look like a circuit's are simplified, if
+    they may be.
     """
     board = costs.board
     board.look()
-    if board.cost is not None:
-        return
     wishful, plain = (Oracle(costs.clauses, board, "m22", most=_MOST) for _ in range(2))
-    wishful.prefer(list(costs.weight))
-    for oracle, conflicts in _tries(costs, wishful, plain, simplify):
-        began = time.thread_time()
-        answer = oracle.ask([], conflicts)
-        if answer is False:
-            raise Settled
-        if answer:
-            costs.offer(oracle.model())
-        elif conflicts > FEW_CONFLICTS:
+    pace = 0.0
+    if board.cost is None:
+        wishful.prefer(list(costs.weight))
+        pace = _shortly(costs, wishful)
+    opening()
+    if board.cost is None:
+        for oracle, conflicts in _longer(costs, wishful, plain, pace, simplify):
+            began = time.thread_time()
+            _try(costs, oracle, conflicts)
+            if board.cost is not None:
+                break
             beside(time.thread_time() - began)
-        if board.cost is not None:
-            break
     wishful.delete()
     plain.delete()
 
 
-def _tries(
-    costs: Costs, wishful: Oracle, plain: Oracle, simplify: Callable[[], object] | None
+def _try(costs: Costs, oracle: Oracle, conflicts: int) -> None:
+    """Offer an assignment that so many conflicts find."""
+    answer = oracle.ask([], conflicts)
+    if answer is False:
+        raise Settled
+    if answer:
+        costs.offer(oracle.model())
+
+
+def _shortly(costs: Costs, wishful: Oracle) -> float:
+    """Try a few times with few conflicts; returns how many take a second."""
+    began = time.thread_time()
+    passed = 0.0
+    for tried in range(1, _FEW_TRIES + 1):
+        _try(costs, wishful, FEW_CONFLICTS)
+        passed = time.thread_time() - began
+        if costs.board.cost is not None or (passed > _TRIED and tried >= _LEAST_TRIES):
+            break
+    return wishful.work()[0] / max(passed, _MOMENT)
+
+
+def _longer(
+    costs: Costs,
+    wishful: Oracle,
+    plain: Oracle,
+    pace: float,
+    simplify: Callable[[], object] | None,
 ) -> Iterator[tuple[Oracle, int]]:
     """Who tries next, and with how many conflicts; what takes one of them seconds, another one has at once.
 
-    Conflicts stand for time, as many as the first tries had of it.
+    Conflicts stand for time, by how many take a second.
     """
-    began = time.thread_time()
-    for tried in range(1, _FEW_TRIES + 1):
-        yield wishful, FEW_CONFLICTS
-        passed = time.thread_time() - began
-        if passed > _TRIED and tried >= _LEAST_TRIES:
-            break
-    pace = wishful.work()[0] / max(passed, _MOMENT)
     if simplify is not None and sum(map(len, costs.clauses)) <= _OCCURS * costs.top:
         simplify()
         plain.restart(costs.clauses)

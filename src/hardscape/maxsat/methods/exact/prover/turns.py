@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from .board import Board
@@ -16,7 +16,7 @@ from .linear import Linear
 from .tries import begin
 from .trim import trim
 
-#: Processor time of branches before all else where counters or sums prevail.
+#: Processor time of branches before almost all else where counters or sums prevail.
 _OPENING = 3.0
 #: Processor time of the first turn, of the last, and their ratio, in seconds.
 _FIRST, _LONGEST, _GROWTH = 0.3, 20.0, 1.5
@@ -72,14 +72,11 @@ def improve(
         costs.restrict(breaking())
         costs.simplify()
 
-    counted = simplifies and not alone and bool(costs.counters or costs.sums)
-    if counted:
-        _branch(branching(), board, _OPENING)
-
     def beside(seconds: float) -> None:
+        counted = simplifies and not alone and bool(costs.counters or costs.sums)
         _branch(branching() if counted else None, board, seconds)
 
-    begin(costs, beside, simplify if simplifies else None)
+    begin(costs, partial(beside, _OPENING), beside, simplify if simplifies else None)
     if simplifies:
         end = time.thread_time() + max(_BEFORE, _BEFORE_EACH * literals)
         cores.turn(min(end, time.thread_time() + _FIRST))
