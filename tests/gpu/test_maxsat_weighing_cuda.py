@@ -11,15 +11,13 @@ from hardscape.maxsat import Formula, WeightingOptions, solve
 from hardscape.maxsat.methods.exact import sharing
 from hardscape.maxsat.methods.islands.islands import WeighingIslands
 from hardscape.maxsat.methods.islands.weighing import weighing
-from hardscape.maxsat.methods.islands.weighing.weighing import (
-    CpuWeighers,
-    CudaWeighers,
-    WeighingTables,
-)
+from hardscape.maxsat.methods.islands.weighing.tables import WeighingTables
+from hardscape.maxsat.methods.islands.weighing.weighing import CpuWeighers, CudaWeighers
 from hardscape.maxsat.presolve import presolve
 
 pytestmark = pytest.mark.gpu
 
+TABLES = "hardscape.maxsat.methods.islands.weighing.tables"
 STOP = np.zeros(1, dtype=np.uint8)
 
 
@@ -63,7 +61,7 @@ def test_every_walk_is_that_of_its_stream(kind, near, bits, monkeypatch):
     """With scores and bits in shared memory and without; some walks keep a temper under pressure."""
     monkeypatch.setattr(weighing, "MOST_NEAR", near)
     monkeypatch.setattr(weighing, "MOST_BITS", bits)
-    monkeypatch.setattr(weighing, "EVERY", 3)
+    monkeypatch.setattr(f"{TABLES}.EVERY", 3)
     formula = FORMULAS[kind]()
     n = formula.num_variables
     first, walks = 5, 13

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from hardscape.maxsat import Formula
-from hardscape.maxsat.methods.islands.weighing.weighing import INFEASIBLE, WeighingTables
+from hardscape.maxsat.methods.islands.weighing.tables import INFEASIBLE, WeighingTables
 from hardscape.maxsat.presolve import presolve
 from helpers.cellular_oracle import Stream
 

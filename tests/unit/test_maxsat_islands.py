@@ -11,10 +11,11 @@ from hardscape.engine.cuda.driver import Gpu
 from hardscape.maxsat import Formula, WeightingOptions
 from hardscape.maxsat.anytime import choose
 from hardscape.maxsat.incumbent import Incumbent
-from hardscape.maxsat.methods.islands import elites, islands
+from hardscape.maxsat.methods.islands import elites, islands, rows
 from hardscape.maxsat.methods.islands.batch import CpuWalks
 from hardscape.maxsat.methods.islands.elites import Cellular, Winners
-from hardscape.maxsat.methods.islands.islands import IslandWalks, WalkIslands
+from hardscape.maxsat.methods.islands.islands import WalkIslands
+from hardscape.maxsat.methods.islands.rows import IslandWalks
 from hardscape.maxsat.methods.islands.tables import WalkTables
 from hardscape.maxsat.presolve import NOTHING_LEFT
 from hardscape.maxsat.task import Task
@@ -214,7 +215,7 @@ def task_of(formula, method, *, anywhere):
 def test_what_a_named_gpu_cannot_walk_on_is_left_to_the_cpu(method, monkeypatch):
     """And said: too large costs, and too little memory."""
     gpu = Gpu(0, "small one", "9.0", 2**16, None, 1)
-    monkeypatch.setattr(islands, "cuda_status", lambda: replace(cuda_status(), gpus=(gpu,)))
+    monkeypatch.setattr(rows, "cuda_status", lambda: replace(cuda_status(), gpus=(gpu,)))
     clauses = [[1 + i % 60, 2 + i % 60, -3 - i % 60, 4 + i % 60] for i in range(240)]
     for times, weight, reason in ((1, 1, ""), (1, 2**55, "too large"), (9, 1, "GB")):
         formula = Formula.from_clauses(clauses * times, np.full(240 * times, weight), hard=[[1, 2]])

@@ -8,12 +8,8 @@ from hardscape.maxsat import Formula, WeightingOptions
 from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.islands import islands
 from hardscape.maxsat.methods.islands.islands import WalkIslands, WeighingIslands
-from hardscape.maxsat.methods.islands.weighing.weighing import (
-    INFEASIBLE,
-    CpuWeighers,
-    WeighingTables,
-    weighs,
-)
+from hardscape.maxsat.methods.islands.weighing.tables import INFEASIBLE, WeighingTables, weighs
+from hardscape.maxsat.methods.islands.weighing.weighing import CpuWeighers
 from hardscape.maxsat.presolve import presolve
 from helpers.maxsat_random import random_clauses
 from helpers.maxsat_weighing import PlainWeighing, crowded, partial

@@ -7,15 +7,12 @@ import pytest
 
 from hardscape.maxsat import Formula, WeightingOptions
 from hardscape.maxsat.methods.islands.weighing import weighing
-from hardscape.maxsat.methods.islands.weighing.weighing import (
-    CpuWeighers,
-    CudaWeighers,
-    Layout,
-    WeighingTables,
-)
+from hardscape.maxsat.methods.islands.weighing.tables import WeighingTables
+from hardscape.maxsat.methods.islands.weighing.weighing import CpuWeighers, CudaWeighers, Layout
 from helpers.cupy_on_host import HostDevice
 from helpers.maxsat_weighing import crowded, partial
 
+TABLES = "hardscape.maxsat.methods.islands.weighing.tables"
 STOP = np.zeros(1, dtype=np.uint8)
 
 
@@ -54,7 +51,7 @@ FORMULAS = {
 )
 def test_every_walk_is_that_of_its_stream(kind, near, shared, monkeypatch):
     monkeypatch.setattr(weighing, "MOST_NEAR", near)
-    monkeypatch.setattr(weighing, "EVERY", 2)
+    monkeypatch.setattr(f"{TABLES}.EVERY", 2)
     formula = FORMULAS[kind]()
     n = formula.num_variables
     rng = np.random.default_rng(1)

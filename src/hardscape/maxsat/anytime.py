@@ -17,7 +17,7 @@ from hardscape.maxsat.formula import LARGE
 from hardscape.maxsat.methods.cellular.method import Cellular
 from hardscape.maxsat.methods.enumeration import Enumeration
 from hardscape.maxsat.methods.exact.exact import Exact
-from hardscape.maxsat.methods.islands.islands import IslandWalks, IslandWeighing
+from hardscape.maxsat.methods.islands.rows import IslandWalks, IslandWeighing
 from hardscape.maxsat.methods.walkers.local import LocalWalks
 from hardscape.maxsat.presolve import presolve
 from hardscape.maxsat.result import MaxsatResult, Status, told
