@@ -83,9 +83,9 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   const auto keep = [&](uint32* to, const uint32* from) {
     for (uint32 w = lane; w < words; w += 32) to[w] = from[w];
   };
-  const auto temper = [&]() -> const WeighingTemper& {
-    return tables.tempers[hardscape::maxsat::temper_of(first + walk, status.restarts,
-                                                       tables.num_tempers, tables.lasting)];
+  const auto temper = [&] {
+    return tables.tempers + hardscape::maxsat::temper_of(first + walk, status.restarts,
+                                                         tables.num_tempers, tables.lasting);
   };
   if constexpr (kBitsNear) keep(going.truth, truths);
   if (status.began == kGoing) {
@@ -104,24 +104,24 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   } else {
     keep(best_truths, truths);
     status.restarts = 0;
-    going.begin(temper(), status.began == kAfresh);
+    going.begin(*temper(), status.began == kAfresh);
     status.best = going.counts();
     status.improved_at = status.steps;
     status.began = kGoing;
   }
+  const WeighingTemper* has = temper();
   uint32 done = 0;
   while (done < steps && status.best > target) {
     if (race && done % 32 == 0 &&
         __any_sync(kEveryone, done >= *static_cast<volatile uint32*>(fewest))) {
       break;
     }
-    const WeighingTemper& has = temper();
     const uint64 drawn = hardscape::maxsat::weighing_draw(status.random, status.steps,
                                                           lane % hardscape::maxsat::kDraws);
     const uint32 low = drawn;
-    const bool random = has.press && __shfl_sync(kEveryone, low, kChanceDraw) < kRandomGood;
+    const bool random = has->press && __shfl_sync(kEveryone, low, kChanceDraw) < kRandomGood;
     uint32 x = going.best_good(__shfl_sync(kEveryone, low, kWordDraw), random);
-    if (x == kNobody) x = going.escape(drawn, status.best, has);
+    if (x == kNobody) x = going.escape(drawn, status.best, *has);
     ++status.steps;
     ++done;
     going.flip(x, static_cast<uint32>(status.steps));
@@ -130,12 +130,13 @@ extern "C" __global__ void __launch_bounds__(kThreads)
       status.best = counts;
       status.improved_at = status.steps;
       keep(best_truths, going.truth);
-    } else if (hardscape::maxsat::impatient(has, status.steps - status.improved_at, status.restarts,
-                                            going.pressure)) {
+    } else if (hardscape::maxsat::impatient(*has, status.steps - status.improved_at,
+                                            status.restarts, going.pressure)) {
       ++status.restarts;
       status.improved_at = status.steps;
       keep(going.truth, best_truths);
-      going.begin(temper(), true);
+      has = temper();
+      going.begin(*has, true);
     }
   }
   if (race && status.best <= target && lane == 0) atomicMin(fewest, done);
