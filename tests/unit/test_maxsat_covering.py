@@ -97,14 +97,22 @@ def test_its_cost_is_that_of_its_assignment():
     assert last[0] == 0
 
 
-def test_cut_into_pieces_it_is_the_same_search():
-    f = cover(80, 300, 30, 3)
+@pytest.mark.parametrize(("n", "rows"), [(80, 300), (20_000, 30_000)])
+def test_cut_into_pieces_it_is_the_same_search(n, rows):
+    f = cover(n, rows, 30, 3)
     whole, pieces = search_of(f), search_of(f)
-    whole.run(20_000, 0, 0, STOP)
+    assert whole.run(20_000, 0, 0, STOP) == 20_000
     for flips in (1, 511, 512, 513, 18_463):
-        pieces.run(flips, 0, 0, STOP)
+        assert pieces.run(flips, 0, 0, STOP) == flips
     assert quality(whole) == quality(pieces)
     assert (whole.best() == pieces.best()).all()
+
+
+def test_what_many_open_rows_cost_counts():
+    f = cover(20_000, 30_000, 30, 3)
+    search = search_of(f)  # all rows are open
+    search.run(3000, 0, 0, STOP)
+    assert (search.best() != search_of(f).best()).sum() < 3000 / 2
 
 
 def test_it_goes_on_from_what_is_better():

@@ -61,16 +61,19 @@ class Covering {
     begun_ = begin(Poll(stop));
   }
 
-  // Until the cost of a cover is at most `target`, `flips` are done, or `stop`.
+  // Until the cost of a cover is at most `target`, what costs as much as `flips` is done, or
+  // `stop`.
   std::uint64_t run(std::uint64_t flips, unsigned __int128 target,
                     const volatile std::uint8_t* stop) {
-    std::uint64_t done = 0;
     if (!begun_) begun_ = begin(Poll(stop));
+    std::uint64_t done = std::min(flips, ahead_);
+    ahead_ -= done;
     while (begun_ && done < flips && !*stop) {
-      const std::uint64_t until = flips - done < kPoll ? flips : done + kPoll;
-      for (; done < until; ++done) {
+      const std::uint64_t until = std::min(flips, done + kPoll);
+      while (done < until) {
         if (best_cost_.hard == 0 && best_cost_.soft <= target) return done;
         ++now_;
+        done += 1 + open_.size() / kOpen;
         const std::uint32_t x = next();
         if (x == kNone) continue;
         flip(x);
@@ -78,7 +81,8 @@ class Covering {
         improve();
       }
     }
-    return done;
+    ahead_ += done - std::min(done, flips);
+    return std::min(done, flips);
   }
 
   const WideCost& best_cost() const { return best_cost_; }
@@ -86,6 +90,7 @@ class Covering {
 
  private:
   static constexpr std::uint64_t kPoll = 512;
+  static constexpr std::uint64_t kOpen = 256;  // open rows that gain weight in the time of a flip
   static constexpr std::uint32_t kNone = Tournament::kNone;
   static constexpr std::uint64_t kBlocked = 2;  // exchanges in which what was taken is kept
 
@@ -263,6 +268,7 @@ class Covering {
   WideCost cost_, best_cost_{UINT64_MAX, 0};
   bool complete_ = false, begun_ = false, give_ = false;
   std::uint64_t now_ = 0, exchanges_ = 0;
+  std::uint64_t ahead_ = 0;  // done beyond what a run was to do
 };
 
 }  // namespace hardscape::maxsat
