@@ -123,7 +123,7 @@ class PlainWeighing:
 
     def press(self) -> None:
         self.pressure = min(2**36, (self.pressure + self.temper()[1]) * self.temper()[4] // 1000)
-        if self.pressure - self.taken > self.taken // 16:
+        if self.tables.num_hard and self.pressure - self.taken > self.taken // 16:
             self.taken = self.pressure
             self.pressed += 1
             self.spread()

@@ -53,7 +53,7 @@ def test_steps_are_those_of_the_definition(kind):
         assert (walks.best_of(i) == walk.best).all()
     if kind in ("tight", "crowded", "heavy"):
         assert any(walk.restarts for walk in plain)
-    if kind in ("tight", "crowded", "soft alone"):
+    if kind in ("tight", "crowded"):
         assert any(walk.pressed for walk in plain)
 
 

@@ -62,10 +62,10 @@ struct WeighingWalk : WeighingState {
     return choice.best();
   }
 
-  // All soft clauses become heavier alike.
+  // All soft clauses become heavier alike; where none is hard, that changes nothing.
   __device__ void press(const WeighingTemper& temper) {
     pressure = hardscape::maxsat::more_pressure(temper, pressure);
-    if (!hardscape::maxsat::due(pressure, taken)) return;
+    if (tables.num_hard == 0 || !hardscape::maxsat::due(pressure, taken)) return;
     taken = pressure;
 #pragma unroll 1
     for (uint32 base = tables.num_hard; base < tables.clauses; base += 32) {
@@ -156,15 +156,14 @@ struct WeighingWalk : WeighingState {
       const uint32 begins = where >> kBegins & ((1u << (kLength - kBegins)) - 1);
       uint32 length = where >> kLength;
       if (length == kLong) length = tables.start[c + 1] - begins;
-      // Asked for before it is known whether they are needed.
-      const int heavy = weight[c];
-      const uint32 at_list = place[c];
+      const int heavy = weight[c];  // asked for before it is known whether it is needed
       uint32 sole = 0;
       const uint32 others = t < all ? trues_of({begins, length}, x, sole) : 2;
       int by = 0;
       if (others < 2) by = makes ? heavy : -heavy;
       if (others == 1) change(sole, by);
       const bool turns = others == 0;
+      const uint32 at_list = turns && makes ? place[c] : 0;
       if (!__any_sync(kEveryone, turns)) continue;
       literals({begins, turns ? length : 0}, -by, [&](uint32 literal, int more) {
         if (literal >> 1 != x) change(literal >> 1, more);

@@ -227,10 +227,10 @@ class WeighingWalk {
 
   static std::uint32_t size_of(const List& list) { return static_cast<std::uint32_t>(list.size()); }
 
-  // All soft clauses become heavier alike.
+  // All soft clauses become heavier alike; where none is hard, that changes nothing.
   void press() {
     pressure_ = more_pressure(temper(), pressure_);
-    if (!due(pressure_, taken_)) return;
+    if (num_hard_ == 0 || !due(pressure_, taken_)) return;
     taken_ = pressure_;
     for (std::uint32_t c = num_hard_; c < unit_.size(); ++c) {
       const std::int32_t next = pressed(pressure_, unit_[c], most_), by = next - weight_[c];
