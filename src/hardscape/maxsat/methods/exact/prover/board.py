@@ -8,6 +8,8 @@ import threading
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+#: Share of the least cost by which what was found on this side may cost more, and be what guides.
+_LITTLE_MORE = 0.05
 #: Held by the thread that says something.
 _SAYING = threading.Lock()
 
@@ -36,6 +38,8 @@ class Board:
         self.model: Sequence[int] = ()  # literals
         self.lower = 0
         self.stopped = False
+        self._own: int | None = None  # what the best one found on this side costs
+        self._own_model: Sequence[int] = ()
         self._heard: list[str] = []
         if heard:
             self.listen(heard)
@@ -44,6 +48,20 @@ class Board:
     def gap(self) -> float:
         """What lies between the bounds."""
         return float("inf") if self.cost is None else self.cost - self.lower
+
+    def improves(self, cost: int) -> bool:
+        """Whether that is less than all that was found on this side cost."""
+        return self._own is None or cost < self._own
+
+    @property
+    def guide(self) -> Sequence[int]:
+        """An assignment near which better ones are likely: what was found here, if it costs little more.
+
+        It satisfies most of what cores have left, and one of somebody else may lie far from all that does.
+        """
+        if self._own is None or self.cost is None or self._own > (1 + _LITTLE_MORE) * self.cost:
+            return self.model
+        return self._own_model
 
     def listen(self, heard: Iterable[str]) -> threading.Thread:
         """Hear these lines, as they come."""
@@ -80,6 +98,8 @@ class Board:
 
     def offer(self, cost: int, model: Sequence[int]) -> None:
         """Take the literals of an assignment if it is better."""
+        if self.improves(cost):
+            self._own, self._own_model = cost, model
         if self.cost is None or cost < self.cost:
             self.cost, self.model = cost, model
             self.tell(cost=cost, model="".join(["1" if x > 0 else "0" for x in model]))

@@ -201,7 +201,7 @@ class Costs:
         relaxed = [wish for wish in missed if wish in self._relaxed]
         cost = self.constant + sum(self.soft[wish] for wish in missed)
         cost -= sum(self.soft[wish] for wish in relaxed)
-        if self.board.cost is None or cost < self.board.cost:
+        if self.board.improves(cost):
             whole = self._restored(model)
             for wish in relaxed:
                 if all(whole[abs(x) - 1] != x for x in self._relaxed[wish]):

@@ -50,7 +50,7 @@ class Oracle:
         self._most = most  # conflicts between two looks
         self._conflicts, self._least = (_FIRST, _LEAST) if waits else (most, FEW_CONFLICTS)
         self._patience = 1  # in times of so many propagations
-        self.guided = False  # towards the best assignment, near which better ones are likely
+        self.guided = False  # towards an assignment near which better ones are likely
         self.begin(board, ())
 
     @cached_property
@@ -106,8 +106,8 @@ class Oracle:
         end = math.inf if conflicts is None else self.work()[0] + conflicts
         while True:
             self.board.look()
-            if self.guided and self.board.model is not self._like:
-                self._like = self.board.model
+            if self.guided and self.board.guide is not self._like:
+                self._like = self.board.guide
                 self.prefer(self._inner(self._like))
             answer = self._try(wishes, end)
             if answer is False:
