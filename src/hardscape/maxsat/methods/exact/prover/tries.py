@@ -52,6 +52,11 @@ def begin(
     plain.delete()
 
 
+def circuit(costs: Costs) -> bool:
+    """Whether variables occur as seldom as those of circuits, whose clauses get fewer when simplified."""
+    return sum(map(len, costs.clauses)) <= _OCCURS * costs.top
+
+
 def _try(costs: Costs, oracle: Oracle, conflicts: int) -> None:
     """Offer an assignment that so many conflicts find."""
     answer = oracle.ask([], conflicts)
@@ -84,7 +89,7 @@ def _longer(
 
     Conflicts stand for time, by how many take a second.
     """
-    if simplify is not None and sum(map(len, costs.clauses)) <= _OCCURS * costs.top:
+    if simplify is not None and circuit(costs):
         simplify()
         plain.restart(costs.clauses)
         wishful.restart(costs.clauses)
