@@ -168,7 +168,17 @@ def test_counters_prevail_in_a_partition_and_not_without():
     pairs = [[-a, -b] for a, b in itertools.combinations(range(1, 30), 2)]
     graph = Formula.from_clauses([[v] for v in range(1, 30)], hard=pairs)
     assert not pace.programs_first(graph)
+    assert pace.opening(graph) == 0.0
     assert sharing.first_share(graph, 5.0) > sharing.SHARE
+
+
+@pytest.mark.parametrize(("count", "seconds"), [(300, 0.6), (30_000, 2e-5)])
+def test_what_a_proof_begins_with_takes_longer_where_there_is_more_of_it(count, seconds):
+    hard, weights, _, top = partition(12, count, 6, 1)
+    wishes = [[-i] for i in range(1, len(weights) + 1)]
+    formula = Formula.from_clauses(wishes, weights, hard=hard, num_variables=top)
+    each = len(formula.literals) if seconds < 0.1 else 1
+    assert pace.opening(formula) == pytest.approx(seconds * each)
 
 
 def test_a_large_partition_is_solved_within_the_limit():

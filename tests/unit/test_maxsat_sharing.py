@@ -137,9 +137,25 @@ def test_a_bound_that_will_not_meet_the_other_one_is_no_find():
 
 @pytest.mark.parametrize("best", [None, found(3, hard=1)])
 def test_the_prover_has_most_until_the_hard_clauses_hold(best):
-    assert Sharing(0.8, best, 0).of(best) == 0.05
-    assert Sharing(0.8, best, 0, counted=True).of(best) == 0.2  # it begins with linear programs
-    assert Sharing(0.8, best, 0).of(found(7)) == 0.8
+    walker = Pace()
+    walker.walked(1.0, best, best)
+    assert Sharing(0.8, best, 0, walker).of(best) == 0.05
+    assert Sharing(0.8, best, 0, walker, counted=True).of(best) == 0.2  # begins with linear programs
+    assert Sharing(0.8, best, 0, walker).of(found(7)) == 0.8
+
+
+def test_half_is_a_walkers_that_may_soon_satisfy_the_hard_clauses():
+    def of(*violated):
+        walker, best = Pace(), found(9, hard=100)
+        for count in violated:
+            new = best if count == best.hard_violations else found(9, hard=count)
+            walker.walked(0.4, best, new)
+            best = new
+        return Sharing(0.8, best, 0, walker).of(best)
+
+    assert of(100) == 0.5  # it has hardly begun
+    assert of(100, 100, 100) == of(90, 90, 90) == 0.05
+    assert of(90, 80, 80) == of(100, 100, 99) == 0.5  # it gets on
 
 
 def words(*turns, first=0.8, left=5.0, hard=True):
@@ -198,14 +214,14 @@ def test_a_bound_that_rises_fast_enough_has_the_prover_go_on():
 
 
 def test_who_has_waited_less_for_a_find_goes_on():
-    def of(idle, proved, left=10.0, new=None, **told):
+    def of(idle, proved, left=10.0, new=None, able=False, **told):
         best, walker = found(1000), Pace()
         sharing = Sharing(0.9, best, 0, walker, time.monotonic() + left, hard=False, **told)
         walker.walked(1.0, None, best)
         walker.walked(idle, best, best)
         if new:
             sharing.of(new, 0, proved - 0.1)
-        return sharing.of(new or best, 0, proved)
+        return sharing.of(new or best, 0, proved, able=able)
 
     assert [of(1.0, proved) for proved in (0.5, 1.5)] == [0.2, 0.9]
     assert of(0.05, 0.01) == 0.9  # a moment
@@ -213,6 +229,9 @@ def test_who_has_waited_less_for_a_find_goes_on():
     assert of(9.0, 4.5) == 0.9  # it has shown what it finds
     assert [of(9.0, proved, shown=1.0) for proved in (0.9, 1.1)] == [0.2, 0.9]
     assert of(1.0, 0.5, left=1.9) == 0.9
+    assert of(1.0, 0.5, able=True) == 0.2
+    assert of(1.0, 0.5, able=True, promising=False) == 0.9  # what a prover finds is dearer
+
 
 
 def test_a_walker_waits_from_the_first_assignment_on():
@@ -233,9 +252,9 @@ def test_large_formulas_take_longer_to_show_what_a_proof_finds():
     def formula(literals):
         return Formula.from_clauses([[1]], hard=[range(2, literals)])
 
-    assert [shown(formula(n)) for n in (100, 80_000, 400_000)] == [
-        1.0,
-        pytest.approx(2.0, rel=0.01),
+    assert [shown(formula(n)) for n in (100, 120_000, 400_000)] == [
+        2.0,
+        pytest.approx(3.0, rel=0.01),
         4.0,
     ]
 
@@ -245,7 +264,6 @@ def test_half_is_the_provers_where_the_bounds_are_near():
     assert Sharing(0.9, best, 100).of(best, 600) == 0.9
     assert Sharing(0.9, best, 100).of(best, 700) == 0.5
     assert Sharing(0.3, best, 100).of(best, 700) == 0.3
-    assert Sharing(0.9, best, 0).of(found(1000, hard=1), 900) == 0.05
 
 
 def test_first_assignments_near_a_linear_program_are_waited_for():
@@ -278,13 +296,16 @@ def test_no_word_is_waited_for_soon_of_a_proof_that_promises_little(left, share)
 
 
 def test_a_short_limit_is_shared_alike_until_the_hard_clauses_hold():
-    best = found(7, hard=1)
+    best, walker = found(7, hard=1), Pace()
+    walker.walked(1.0, best, best)
     for left, share in (1.0, 0.5), (9.0, 0.05):
-        assert Sharing(0.8, best, 0, ends=time.monotonic() + left).of(best) == share
+        assert Sharing(0.8, best, 0, walker, time.monotonic() + left).of(best) == share
 
 
 class Walks:
     """A walker that only says for how long it was let."""
+
+    able = False
 
     def walk(self, seconds):
         self.seconds = seconds
@@ -308,7 +329,7 @@ def test_a_long_turn_of_the_walker_makes_the_next_one_no_longer_than_itself(
     clock = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     best = found(1000)
-    told: Any = SimpleNamespace(walk=lambda _: clock.append(clock.pop() + 3.0)), best
+    told: Any = SimpleNamespace(walk=lambda _: clock.append(clock.pop() + 3.0), able=False), best
     turns = Turns(told[0], SimpleNamespace(best=best), share, Sharing(share, best, 0, hard=False))  # type: ignore[arg-type]
     turns.walk(1)
     assert turns._ends - clock[0] == pytest.approx(turn)
@@ -393,9 +414,9 @@ def test_a_prover_that_takes_long_to_begin_does_not_begin_late(literals, pays):
     )
     stuck = Pace()
     stuck.walked(0.3, None, None)
-    assert pace.proof_pays(task, stuck, 1.0) == pays
+    assert pace.proof_pays(task, stuck, 1.0, able=True) == pays
     left.left = 1.7
-    assert pace.proof_pays(task, stuck, 1.0)
+    assert pace.proof_pays(task, stuck, 1.0, able=True)
 
 
 def test_a_proof_promises_little_where_cores_refute_little():
@@ -422,7 +443,7 @@ def test_a_proof_that_promises_little_begins_in_the_middle_of_a_limit(limit, pay
     when = ""
     for tenth in range(1, 9):
         walker.walked(0.1, found(100), found(100))
-        when += str(tenth) * pace.proof_pays(task, walker, limit)
+        when += str(tenth) * pace.proof_pays(task, walker, limit, able=True)
     assert when == pays
     task.incumbent.lower = 50
     assert pace.proof_waits(task) == (limit <= 2.0)
@@ -439,20 +460,20 @@ def test_assignments_near_a_linear_program_are_begun_with_if_the_limit_lets_them
     )
     walker = Pace()
     walker.walked(0.1, None, found(100))
-    assert pace.proof_pays(task, walker, 1.0)
+    assert pace.proof_pays(task, walker, 1.0, able=True)
     task.incumbent.lower = 0
-    assert not pace.proof_pays(task, walker, 1.0)
+    assert not pace.proof_pays(task, walker, 1.0, able=True)
     task.incumbent.lower, task.options.deadline.left = 50, 0.5
-    assert not pace.proof_pays(task, walker, 0.6)
+    assert not pace.proof_pays(task, walker, 0.6, able=True)
     task.options.deadline.left, task.presolved.formula = 1.0, formula
-    assert not pace.proof_pays(task, walker, 1.0)
+    assert not pace.proof_pays(task, walker, 1.0, able=True)
 
 
 def test_a_search_that_ends_before_a_proof_does_not_begin_anew(monkeypatch):
     began = []
     begin = local.Walker.__init__
     monkeypatch.setattr(exact, "SMALL", 0)
-    monkeypatch.setattr(exact, "proof_pays", lambda *_: False)
+    monkeypatch.setattr(exact, "proof_pays", lambda *_, **__: False)
     monkeypatch.setattr(local.Walker, "__init__", lambda *told: began.append(begin(*told)))
     n, soft, weights, hard = partial_3sat(40, 300, 0.3, 1)
     formula = Formula.from_clauses(soft, weights, hard=[*hard, [1, 2]], num_variables=n)
@@ -488,9 +509,35 @@ def test_other_threads_go_on_while_the_prover_asks():
 
 def test_a_proof_by_linear_programs_has_nearly_all_of_the_time_until_it_may_have_found():
     best = found(1000)
-    sharing = Sharing(0.9, best, 0, ends=time.monotonic() + 8.0, counted=True)
-    assert sharing.of(best, 0, 1.0) == 0.05
-    better = found(900)
-    sharing.judge(best, better, 0, 0.1, 1.0)
-    assert sharing.of(better, 0, 3.5) == 0.05
-    assert sharing.of(better, 0, 5.0) > 0.05
+
+    def of(*proved, opening):
+        sharing = Sharing(0.9, best, 0, ends=time.monotonic() + 8.0, counted=True, opening=opening)
+        assert sharing.of(best, 0, 1.0) == 0.05
+        better = found(900)
+        sharing.judge(best, better, 0, 0.1, 1.0)
+        return [sharing.of(better, 0, each) for each in proved]
+
+    assert of(1.9, 2.1, opening=2.0) == [0.05, pytest.approx(1.0, abs=0.1)]
+    assert of(3.5, 5.0, opening=9.0) == [0.05, pytest.approx(1.0, abs=0.1)]
+
+
+def test_so_has_a_proof_of_a_circuit_that_no_walker_is_able_to_satisfy():
+    best = found(1000)
+
+    def of(proved, *, able=False, left=8.0):
+        sharing = Sharing(0.9, best, 0, ends=time.monotonic() + left, hard=False, opening=3.0)
+        return sharing.of(best, 0, proved, able=able)
+
+    assert [of(proved) for proved in (1.0, 2.9, 3.1)] == [0.0, 0.0, 0.9]
+    assert of(1.0, able=True) == 0.9
+    assert of(1.9, left=2.0) == 0.0  # all of a short limit
+
+
+def test_variables_of_circuits_occur_seldom():
+    def formula(variables):
+        hard = [[-1, v, v + 1] for v in range(2, 101)]
+        return Formula.from_clauses([[1]], hard=hard, num_variables=variables)
+
+    assert [pace.opening(formula(n)) for n in (102, 102)] == [1.5, 1.5]
+    assert pace.opening(Formula.from_clauses([[1]], hard=[[-1, *range(2, 9)]] * 30)) == 0.0
+    assert pace.opening(SOFT) == 0.0

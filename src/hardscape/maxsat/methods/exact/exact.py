@@ -27,6 +27,7 @@ from hardscape.maxsat.methods.exact.pace import (
     Pace,
     asks_in_vain,
     first_ones,
+    opening,
     programs_first,
     promising,
     proof_pays,
@@ -180,6 +181,7 @@ class Proof(Work[Partial]):
             self.ends,
             hard=self.formula.num_hard > 0,
             counted=programs_first(self.formula),
+            opening=opening(self.formula),
             first_ones=first_ones(self.formula),
             promising=promising(self.formula, self.incumbent),
             shown=shown(self.formula),
@@ -395,7 +397,10 @@ class Exact(Method):
             walk(_BEFORE)
         if left is None or not proof_waits(task):
             return
-        while not task.over and not proof_pays(task, pace, left):
+        def able() -> bool:
+            return any(walker.able for walker in (local.kept or {}).values())
+
+        while not task.over and not proof_pays(task, pace, left, able=able()):
             walk(max(_BEFORE_TABLES, TURN_SHARE * pace.seconds))
 
     def _eliminate(self, task: Task) -> None:

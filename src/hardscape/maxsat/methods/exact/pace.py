@@ -34,6 +34,10 @@ LONGER, _SEARCHED_LEAST = 5.0, 0.3
 #: literal, after which assignments that cost little more than the program are there. A proof begins at once up
 #: to a short limit, too, of no less than that, if the search's bound promises something.
 _PRICED, _FIRST, _FIRST_EACH = 65, 0.6, 3.75e-5
+#: Seconds at least, and for each literal, that a proof takes to tell what its linear programs are good for; and
+#: what the simpler clauses of a circuit are, whose variables occur no more often than that in the mean.
+_OPENS, _OPENS_EACH = 0.6, 2e-5
+_GATES, _GATES_EACH, _OCCURS = 1.5, 8e-6, 16
 #: What is known of formulas whose proof begins with linear programs.
 _PROGRAMS = WeakKeyDictionary[Formula, bool]()
 
@@ -47,11 +51,16 @@ class Pace:
     def __init__(self) -> None:
         self.seconds = 0.0
         self._gains: list[tuple[float, float]] = []  # logarithms of costs' ratios, and when
+        self._eased = 0.0  # when fewer hard clauses were violated
 
     def walked(self, seconds: float, before: Improvement | None, after: Improvement | None) -> None:
         """Take what was the best before and after so many more seconds."""
         self.seconds += seconds
-        if after is None or after is before or after.hard_violations:
+        if after is None or after is before:
+            return
+        if after.hard_violations:
+            if before is None or after.hard_violations < before.hard_violations:
+                self._eased = self.seconds
             return
         first = before is None or before.hard_violations
         gain = (
@@ -68,6 +77,11 @@ class Pace:
     def idle(self) -> float:
         """Seconds since the last find."""
         return self.seconds - (self._gains[-1][0] if self._gains else 0.0)
+
+    @property
+    def eases(self) -> bool:
+        """Whether the last part of the time left fewer hard clauses violated."""
+        return self._eased > _STUCK * self.seconds
 
     @property
     def stuck(self) -> bool:
@@ -142,6 +156,18 @@ def first_ones(formula: Formula) -> float:
     return max(_FIRST, _FIRST_EACH * len(formula.literals))
 
 
+def opening(formula: Formula) -> float:
+    """Seconds after which a proof that is likely to find more than a walker has begun to; or none.
+
+    That is one that begins with linear programs, and one of a circuit that no walker is able to satisfy.
+    """
+    size = len(formula.literals)
+    if programs_first(formula):
+        return max(_OPENS, _OPENS_EACH * size)
+    circuit = size <= _OCCURS * formula.num_variables and formula.num_hard > 0
+    return max(_GATES, _GATES_EACH * size) if circuit else 0.0
+
+
 def proof_waits(task: Task) -> bool:
     """Whether a proof begins only where it pays; else it begins at once."""
     best, left = task.incumbent.best, task.options.deadline.left
@@ -151,14 +177,17 @@ def proof_waits(task: Task) -> bool:
     return left <= SHORT or (able and not promising(task.presolved.formula, task.incumbent))
 
 
-def proof_pays(task: Task, pace: Pace, limit: float) -> bool:
-    """Whether a proof may be tried within a limit, of which the search had some time."""
+def proof_pays(task: Task, pace: Pace, limit: float, *, able: bool) -> bool:
+    """Whether a proof may be tried within a limit, of which the search, able or not, had some time."""
     best, left = task.incumbent.best, task.options.deadline.left
     begins = _EACH * len(task.presolved.formula.literals)
     if left is None or left < max(begins, min(_SECONDS, _LAST * limit)):
         return False
     if best is None or best.hard_violations:
         return not asks_in_vain(task) and pace.seconds >= _UNBEGUN * limit
+    opens = 0.0 if able or programs_first(task.presolved.formula) else opening(task.presolved.formula)
+    if 0 < opens <= left:
+        return True
     if promising(task.presolved.formula, task.incumbent):
         soon = 0 < first_ones(task.presolved.formula) <= left
         soon = soon and _bounded(task.incumbent)

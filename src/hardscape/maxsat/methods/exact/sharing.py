@@ -34,8 +34,11 @@ _TRIED, _SHORT = 0.25, 20.0
 #: one question is what all others wait for. Up to such a share of the time left, and so many seconds; and for
 #: such a share of these seconds more, since after a late word others follow.
 _WORDLESS, _MOST_WORDLESS, _WORDS = 0.1, 2.5, 0.6
-#: Share of the time left that the prover has, but for so little, where its proof begins with linear programs.
+#: Most of the time left that the prover has, but for so little, where its proof begins with linear programs.
 _COUNTED = 0.5
+#: Seconds of its own in which a walker that violates hard clauses has half of the time, and as long as it gets
+#: on: most that satisfy them at all do so by then. Else a solver is likelier to.
+_TRIES = 0.75
 #: Share of the time left that the prover has before the walker's first turn, and most seconds: its first
 #: assignments are better than most that a walker has by then.
 _AHEAD, _MOST_AHEAD = 0.05, 0.5
@@ -43,8 +46,9 @@ _AHEAD, _MOST_AHEAD = 0.05, 0.5
 _RECENT = 0.5
 #: The walker has least, too, where it has found nothing for longer than the prover has, so many seconds at
 #: least. Not for one that has found nothing for so many, at least, for each literal, and at most: it has shown
-#: what it finds. Nor up to a short limit: first finds take it as long.
-_MOMENT, _SHOWN, _SHOWN_EACH, _MOST_SHOWN = 0.1, 1.0, 2.5e-5, 4.0
+#: what it finds. Nor up to a short limit, since first finds take it as long; nor where clause weighting satisfies
+#: the hard clauses by itself and the proof promises little: whatever the prover finds costs more there.
+_MOMENT, _SHOWN, _SHOWN_EACH, _MOST_SHOWN = 0.1, 2.0, 2.5e-5, 4.0
 #: Where the gap is no more than such a share of the cost, and the walker has come to its end, its share goes to
 #: so little: nearly all that is left to find is the proof.
 _NEAR, _LITTLE = 0.1, 0.05
@@ -73,9 +77,9 @@ class Sharing:
     """The walker's share of the turns, as both have found more or less.
 
     `constant` is what the prover's costs leave out, `pace` the walker's so far, `ends` when the time is up,
-    `hard` whether some clauses are, `counted` whether its proof begins with linear programs, `first_ones` when
-    the prover has them, `promising` whether a proof was so before it began, and `shown` its seconds without a
-    find that say that there is little.
+    `hard` whether some clauses are, `counted` whether its proof begins with linear programs, `opening` what a
+    proof takes that is likely to find more than the walker, `first_ones` when the prover has them, `promising` whether a proof was so before it began, and `shown`
+    its seconds without a find that say that there is little.
     """
 
     def __init__(
@@ -88,6 +92,7 @@ class Sharing:
         *,
         hard: bool = True,
         counted: bool = False,
+        opening: float = 0.0,
         first_ones: float = 0.0,
         promising: bool = True,
         shown: float = _MOST_SHOWN,
@@ -98,30 +103,40 @@ class Sharing:
         self._shown = shown
         # Seconds of the prover until which the walker has least.
         left = ends - time.monotonic()
-        self._short = left <= SHORT
+        self._short, self._promising = left <= SHORT, promising
         # Of the walker while hard clauses are violated: a solver is likelier to satisfy them, if it is asked.
         self._violated = _HALF if self._short else _LEAST if counted else _LITTLE
         self._trial = 0.0 if math.isinf(left) else _TRIED * max(0.0, left - _SHORT)
         self._untried = min(_UNTRIED, _UNTRIED_SHARE * left)
         waits = hard and (promising or left > LONGER)
-        wordless = (_COUNTED if counted else _WORDLESS) * left
+        self._opening = min(opening, _COUNTED * left) if counted else opening
+        wordless = 0.0 if counted else _WORDLESS * left
         self._close = min(first_ones, _FIRST_ONES * left)
         if first_ones <= left:
             wordless = max(wordless, self._close)
-        self._patient = min(left if counted else _MOST_WORDLESS, wordless) if waits else 0.0
+        self._patient = min(_MOST_WORDLESS, wordless) if waits else 0.0
         self._said, self._waited, self._counted = counted, False, counted
         self._bounds = [(0.0, 0)]  # of the prover, by its seconds
         self._found = 0.0  # seconds of the prover until its last better assignment
         self._held = 0.0  # seconds of the walker until the hard clauses held
 
-    def of(self, best: Improvement | None, lower: int = 0, proved: float = math.inf) -> float:
+    def of(
+        self,
+        best: Improvement | None,
+        lower: int = 0,
+        proved: float = math.inf,
+        *,
+        able: bool = False,
+    ) -> float:
         """Of the next turn.
 
-        The lower bound is what the prover has said in so many seconds.
+        The lower bound is what the prover has said in so many seconds; an `able` walker satisfies the hard clauses
+        without a solver.
         """
         if best is None or best.hard_violations:
             self._held = self._pace.seconds
-            return self._violated
+            tries = self._pace.seconds < _TRIES or self._pace.eases
+            return _HALF if tries else self._violated
         if not self._said:
             if lower or best is not self._best:
                 self._said, self._patient = True, (1 + _WORDS) * proved if self._waited else 0.0
@@ -130,11 +145,14 @@ class Sharing:
             self._found = proved
         self._bounds.append((proved, lower))
         close = proved < self._close and self._near(best, lower, _CLOSE)
-        patient = close or proved < self._patient or self._waited_less(proved)
+        waits = (self._promising or not able) and self._waited_less(proved)
+        patient = close or proved < self._patient or waits
         near = self._near(best, lower, _WITHIN)
         share = min(self._share, _HALF) if near else self._share
-        if self._counted and proved < self._patient:
+        if proved < self._opening and self._counted:
             return _LITTLE
+        if proved < self._opening and not able:
+            return 0.0  # one step of its may take as long as it took to satisfy a circuit
         return min(share, _LEAST) if patient or self._rises(best, lower, proved) else share
 
     @property
@@ -163,9 +181,7 @@ class Sharing:
         """
         self._pace.walked(seconds, before, after)
         found = after is not before and before is not None and not before.hard_violations
-        if found and not (
-            self._close or self._counted
-        ):  # who finds waits for a linear program alone
+        if found and not (self._close or self._counted):
             self._patient = 0.0
         hopeful = self._meets(after, lower, proved)
         proves = before is not self._best or (hopeful and self._closes(before, lower))
@@ -249,11 +265,11 @@ class Turns:
         """Let the walker have its turn, after which the prover, with that lower bound, has its next one."""
         now, before = time.monotonic(), self._incumbent.best
         self._proved += now - self._passed
-        share = self._sharing.of(before, lower, self._proved)
+        share = self._sharing.of(before, lower, self._proved, able=self.walker.able)
         late = now - self._ends if self._sharing.repays else 0.0
         self.walker.walk(TURN_SHARE * (now - self._began) * share + late * share / (1 - share))
         self._passed = passed = time.monotonic()
         self._sharing.judge(before, self._incumbent.best, lower, passed - now, self._proved)
         # A walker's turn may end late: it walks so many steps at a time.
         turn = TURN_SHARE * (passed - self._began) * (1 - share)
-        self._ends = passed + max(turn, (passed - now) * min(1.0, (1 - share) / share))
+        self._ends = passed + max(turn, (passed - now) * min(1.0, (1 - share) / max(share, _HALF)))

@@ -162,6 +162,11 @@ class Walker:
         """Flips for this work."""
         return self.flips - self._told
 
+    @property
+    def able(self) -> bool:
+        """Whether clause weighting satisfies the hard clauses by itself."""
+        return self._schedule.able
+
     def walk(self, seconds: float = math.inf, *, busy: bool = False) -> bool:
         """Search for so long, by the processor's time if `busy`; False if stopped before the end."""
         clock = time.thread_time if busy else time.monotonic

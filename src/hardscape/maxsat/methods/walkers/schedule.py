@@ -116,11 +116,17 @@ class Schedule:
         self._stream, self._initial = stream, initial
         self._own: dict[Search, tuple[int, int]] = {}  # what each has found, and not adopted
         self._led: set[Search] = set()  # by others to where the hard clauses hold
+        self._violated: dict[Search, int] = {}  # hard clauses before each one's last turn
 
     def note(self, search: Search) -> None:
         """Hear that a search has found something better than it had."""
         if not isinstance(search, Walking):
             self._own[search] = search.cost()
+
+    @property
+    def able(self) -> bool:
+        """Whether clause weighting has satisfied the hard clauses by itself."""
+        return any(isinstance(search, Weighing) and self._satisfies(search) for search in self._own)
 
     def lead(self, search: Search) -> None:
         """Hear that a search goes on from another one's assignment that satisfies the hard clauses."""
@@ -349,8 +355,15 @@ class Schedule:
     def _less(self, search: Search, turn: int, late: dict[Search, int]) -> int:
         """A turn of a search, halved once more where it is behind again."""
         most = self._most_late(search)
-        late[search] = self._behind(search) * min(most, late.get(search, 0) + 1)
+        behind = not self._falls(search) and self._behind(search)
+        late[search] = behind * min(most, late.get(search, 0) + 1)
         return turn >> late[search]
+
+    def _falls(self, search: Search) -> bool:
+        """Whether a search violates far fewer hard clauses than a turn before: soon it may violate none."""
+        hard = search.cost()[0]
+        before, self._violated[search] = self._violated.get(search, 0), hard
+        return 0 < hard <= _FALLING * before
 
     def _asked(
         self,
