@@ -9,6 +9,7 @@ from hardscape.benchmarks.maxsat.formulas import diagnosis, planted
 from hardscape.maxsat import Formula, solve
 from hardscape.maxsat.methods.walkers import schedule
 from hardscape.maxsat.methods.walkers.local import Walker
+from hardscape.maxsat.methods.walkers.standing import Standing
 from helpers import maxsat_oracle as oracle
 
 pytest.importorskip("pysat", reason="python-sat is not installed")
@@ -113,7 +114,7 @@ def test_where_many_wishes_are_lost_others_go_on(searches):
 def test_wishes_are_exchanged_where_clause_weighting_never_satisfied_the_hard_clauses(
     satisfies, searches, monkeypatch
 ):
-    monkeypatch.setattr(schedule.Schedule, "_satisfies", lambda self, search: satisfies)
+    monkeypatch.setattr(Standing, "satisfies", lambda self, search: satisfies)
     n, soft, weights, hard = planted(120, 420, 60, 1)
     formula = Formula.from_clauses(soft, weights, hard=hard, num_variables=n)
     result = searched(formula, 400_000)
@@ -157,7 +158,7 @@ class Stub:
 def test_who_asks_in_vain_has_ever_less_beside_clause_weighting_that_gets_on(
     hard, satisfies, monkeypatch
 ):
-    monkeypatch.setattr(schedule.Schedule, "_satisfies", lambda self, search: satisfies)
+    monkeypatch.setattr(Standing, "satisfies", lambda self, search: satisfies)
     formula = Formula.from_clauses([[1], [-2]], hard=[[1, 2]] if hard else [])
     walker = SimpleNamespace(work=SimpleNamespace(formula=formula))
     turns, asks, vain = schedule.Schedule(walker, 0, None), Stub(9), {}

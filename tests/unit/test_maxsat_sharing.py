@@ -140,7 +140,9 @@ def test_the_prover_has_most_until_the_hard_clauses_hold(best):
     walker = Pace()
     walker.walked(1.0, best, best)
     assert Sharing(0.8, best, 0, walker).of(best) == 0.05
-    assert Sharing(0.8, best, 0, walker, counted=True).of(best) == 0.2  # begins with linear programs
+    assert (
+        Sharing(0.8, best, 0, walker, counted=True).of(best) == 0.2
+    )  # begins with linear programs
     assert Sharing(0.8, best, 0, walker).of(found(7)) == 0.8
 
 
@@ -231,7 +233,6 @@ def test_who_has_waited_less_for_a_find_goes_on():
     assert of(1.0, 0.5, left=1.9) == 0.9
     assert of(1.0, 0.5, able=True) == 0.2
     assert of(1.0, 0.5, able=True, promising=False) == 0.9  # what a prover finds is dearer
-
 
 
 def test_a_walker_waits_from_the_first_assignment_on():
@@ -531,6 +532,7 @@ def test_so_has_a_proof_of_a_circuit_that_no_walker_is_able_to_satisfy():
     assert [of(proved) for proved in (1.0, 2.9, 3.1)] == [0.0, 0.0, 0.9]
     assert of(1.0, able=True) == 0.9
     assert of(1.9, left=2.0) == 0.0  # all of a short limit
+    assert of(0.5, left=1.4) == 0.9  # nothing comes in time
 
 
 def test_variables_of_circuits_occur_seldom():
@@ -538,6 +540,6 @@ def test_variables_of_circuits_occur_seldom():
         hard = [[-1, v, v + 1] for v in range(2, 101)]
         return Formula.from_clauses([[1]], hard=hard, num_variables=variables)
 
-    assert [pace.opening(formula(n)) for n in (102, 102)] == [1.5, 1.5]
+    assert [pace.opening(formula(n)) for n in (102, 102)] == [2.5, 2.5]
     assert pace.opening(Formula.from_clauses([[1]], hard=[[-1, *range(2, 9)]] * 30)) == 0.0
     assert pace.opening(SOFT) == 0.0

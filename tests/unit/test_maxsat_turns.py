@@ -5,6 +5,7 @@ import itertools
 import random
 import threading
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from hardscape.engine import Context, Cpu
 from hardscape.maxsat import Formula, solve
 from hardscape.maxsat.methods.exact import exact
 from hardscape.maxsat.methods.walkers.local import LocalSearch, Walker
+from hardscape.maxsat.methods.walkers.standing import Standing
 from helpers.maxsat_clauses import random_clauses
 
 pytest.importorskip("pysat", reason="python-sat is not installed")
@@ -68,15 +70,43 @@ def test_clause_weighting_that_satisfies_hard_clauses_has_its_turns(flips):
 
 def test_what_follows_another_ones_assignment_is_not_found_by_itself():
     walker = LocalSearch(parities(100, 60, 3), False, 1, 1, 0).walker(0, Context(Cpu(), None, STOP))
-    schedule = walker._schedule
+    schedule, standing = walker._schedule, walker._schedule.standing
     led, alone = schedule._weighing(None), schedule._weighing(None)
-    schedule.lead(led)
+    standing.lead(led)
     for search in (led, alone):
+        assert not walker.able
         search.run(100_000, STOP)
-        schedule.note(search)
-        schedule.lead(search)
-    assert schedule._satisfies(alone)
-    assert not schedule._satisfies(led)
+        standing.note(search)
+        standing.lead(search)
+    assert standing.satisfies(alone)
+    assert not standing.satisfies(led)
+    assert walker.able
+
+
+class Violating:
+    """A search that violates so many hard clauses, turn by turn, where another one satisfies them."""
+
+    def __init__(self, *counts):
+        self.counts = list(counts)
+
+    def cost(self):
+        return self.counts.pop(0), 0
+
+
+@pytest.mark.parametrize(
+    ("counts", "turns"),
+    [
+        ((100, 50, 20, 7, 7), [32, 64, 64, 64, 32]),
+        ((100, 95, 91, 91, 91), [32, 16, 8, 8, 8]),
+    ],
+)
+def test_who_falls_fast_towards_the_hard_clauses_is_not_behind(counts, turns):
+    formula = parities(100, 60, 3)
+    standing = Standing(SimpleNamespace(flips=10**6), formula)
+    standing.note(Violating(0))
+    late = {}
+    search = Violating(*counts)
+    assert [standing.less(search, 64, late) for _ in counts] == turns
 
 
 def test_a_walk_behind_clause_weighting_has_less(flips):

@@ -397,6 +397,7 @@ class Exact(Method):
             walk(_BEFORE)
         if left is None or not proof_waits(task):
             return
+
         def able() -> bool:
             return any(walker.able for walker in (local.kept or {}).values())
 

@@ -34,10 +34,11 @@ LONGER, _SEARCHED_LEAST = 5.0, 0.3
 #: literal, after which assignments that cost little more than the program are there. A proof begins at once up
 #: to a short limit, too, of no less than that, if the search's bound promises something.
 _PRICED, _FIRST, _FIRST_EACH = 65, 0.6, 3.75e-5
-#: Seconds at least, and for each literal, that a proof takes to tell what its linear programs are good for; and
-#: what the simpler clauses of a circuit are, whose variables occur no more often than that in the mean.
+#: Seconds at least, and for each literal, that a proof takes to find what its linear programs lead to; and what
+#: the simpler clauses of a circuit do, whose variables occur no more often than that in the mean. The first of
+#: that comes within so many seconds: such a proof begins at once where these are left.
 _OPENS, _OPENS_EACH = 0.6, 2e-5
-_GATES, _GATES_EACH, _OCCURS = 1.5, 8e-6, 16
+_GATES, _GATES_EACH, _OCCURS, FIRST_GATES = 2.5, 1.2e-5, 16, 1.5
 #: What is known of formulas whose proof begins with linear programs.
 _PROGRAMS = WeakKeyDictionary[Formula, bool]()
 
@@ -162,10 +163,15 @@ def opening(formula: Formula) -> float:
     That is one that begins with linear programs, and one of a circuit that no walker is able to satisfy.
     """
     size = len(formula.literals)
-    if programs_first(formula):
-        return max(_OPENS, _OPENS_EACH * size)
-    circuit = size <= _OCCURS * formula.num_variables and formula.num_hard > 0
-    return max(_GATES, _GATES_EACH * size) if circuit else 0.0
+    if _circuit(formula):
+        return max(_GATES, _GATES_EACH * size)
+    return max(_OPENS, _OPENS_EACH * size) if programs_first(formula) else 0.0
+
+
+def _circuit(formula: Formula) -> bool:
+    """Whether clauses may be those of a circuit, which get fewer when they are simplified."""
+    seldom = len(formula.literals) <= _OCCURS * formula.num_variables
+    return seldom and formula.num_hard > 0 and not programs_first(formula)
 
 
 def proof_waits(task: Task) -> bool:
@@ -185,8 +191,7 @@ def proof_pays(task: Task, pace: Pace, limit: float, *, able: bool) -> bool:
         return False
     if best is None or best.hard_violations:
         return not asks_in_vain(task) and pace.seconds >= _UNBEGUN * limit
-    opens = 0.0 if able or programs_first(task.presolved.formula) else opening(task.presolved.formula)
-    if 0 < opens <= left:
+    if not able and left >= FIRST_GATES and _circuit(task.presolved.formula):
         return True
     if promising(task.presolved.formula, task.incumbent):
         soon = 0 < first_ones(task.presolved.formula) <= left

@@ -7,7 +7,7 @@ import time
 
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
-from hardscape.maxsat.methods.exact.pace import LONGER, SHORT, Pace, programs_first
+from hardscape.maxsat.methods.exact.pace import FIRST_GATES, LONGER, SHORT, Pace, programs_first
 from hardscape.maxsat.methods.walkers.local import Walker
 from hardscape.maxsat.result import Improvement
 
@@ -46,8 +46,8 @@ _AHEAD, _MOST_AHEAD = 0.05, 0.5
 _RECENT = 0.5
 #: The walker has least, too, where it has found nothing for longer than the prover has, so many seconds at
 #: least. Not for one that has found nothing for so many, at least, for each literal, and at most: it has shown
-#: what it finds. Nor up to a short limit, since first finds take it as long; nor where clause weighting satisfies
-#: the hard clauses by itself and the proof promises little: whatever the prover finds costs more there.
+#: what it finds. Nor up to a short limit, since first finds take it as long; nor where the walker is able
+#: to satisfy the hard clauses and the proof promises little: whatever the prover finds costs more there.
 _MOMENT, _SHOWN, _SHOWN_EACH, _MOST_SHOWN = 0.1, 2.0, 2.5e-5, 4.0
 #: Where the gap is no more than such a share of the cost, and the walker has come to its end, its share goes to
 #: so little: nearly all that is left to find is the proof.
@@ -78,8 +78,9 @@ class Sharing:
 
     `constant` is what the prover's costs leave out, `pace` the walker's so far, `ends` when the time is up,
     `hard` whether some clauses are, `counted` whether its proof begins with linear programs, `opening` what a
-    proof takes that is likely to find more than the walker, `first_ones` when the prover has them, `promising` whether a proof was so before it began, and `shown`
-    its seconds without a find that say that there is little.
+    proof takes that is likely to find more than the walker, `first_ones` when the prover has assignments near
+    a linear program, `promising` whether a proof was so before it began, and `shown` its seconds without a find
+    that say that there is little.
     """
 
     def __init__(
@@ -109,7 +110,8 @@ class Sharing:
         self._trial = 0.0 if math.isinf(left) else _TRIED * max(0.0, left - _SHORT)
         self._untried = min(_UNTRIED, _UNTRIED_SHARE * left)
         waits = hard and (promising or left > LONGER)
-        self._opening = min(opening, _COUNTED * left) if counted else opening
+        late = 0.0 if left < FIRST_GATES else opening
+        self._opening = min(opening, _COUNTED * left) if counted else late
         wordless = 0.0 if counted else _WORDLESS * left
         self._close = min(first_ones, _FIRST_ONES * left)
         if first_ones <= left:
@@ -130,8 +132,8 @@ class Sharing:
     ) -> float:
         """Of the next turn.
 
-        The lower bound is what the prover has said in so many seconds; an `able` walker satisfies the hard clauses
-        without a solver.
+        The lower bound is what the prover has said in so many seconds; an `able` walker satisfies the hard
+        clauses without a solver.
         """
         if best is None or best.hard_violations:
             self._held = self._pace.seconds

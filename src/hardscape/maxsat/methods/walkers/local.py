@@ -165,7 +165,7 @@ class Walker:
     @property
     def able(self) -> bool:
         """Whether clause weighting satisfies the hard clauses by itself."""
-        return self._schedule.able
+        return self._schedule.standing.able
 
     def walk(self, seconds: float = math.inf, *, busy: bool = False) -> bool:
         """Search for so long, by the processor's time if `busy`; False if stopped before the end."""
@@ -204,7 +204,7 @@ class Walker:
         if found is None or not isinstance(search, Weighted | Swapping):
             return
         if incumbent.reduced_cost(found) < search.cost():
-            self._schedule.lead(search)
+            self._schedule.standing.lead(search)
             search.adopt(incumbent.restrict(found), self.stop)
             self.take(search)
 
@@ -230,7 +230,7 @@ class Walker:
         # A factor of at most 4: a clock that stood still once must not make the next slice endless.
         self._slice = int(asked * min(4.0, max(0.25, _SLICE_SECONDS / max(seconds, 1e-6)))) + 1
         if search.quality != before and search.quality[0] != NEVER:
-            self._schedule.note(search)
+            self._schedule.standing.note(search)
             self.take(search)
         if isinstance(search, Bounding) and self.work.incumbent is not None and self.work.tells:
             self.work.incumbent.bound_reduced(search.lower)

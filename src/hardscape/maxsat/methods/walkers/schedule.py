@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.methods.hitting.vertex import RESTS, vertex_pays, whole_vertices
 from hardscape.maxsat.methods.installed import can_ask
+from hardscape.maxsat.methods.walkers.standing import FALLING, Standing, close_to_all
 from hardscape.maxsat.methods.weighting.growing import Growing, Together
 from hardscape.maxsat.methods.weighting.options import WeightingOptions
 from hardscape.maxsat.methods.weighting.searches import (
-    NEVER,
     Covering,
     Diagnosing,
     Hitting,
@@ -31,9 +31,6 @@ from hardscape.maxsat.methods.weighting.swaps import Swapping, swapping_is_possi
 
 #: Flips of the first turn of the random walk and, on each variable, more; turns double.
 _FIRST_TURN, TURN_PER_VARIABLE = 200_000, 50
-#: The random walk goes on alone where its best violates at most this share of the clauses, or this many, or
-#: less than this share of what it did a turn before: then it is likely to satisfy them all.
-_CLOSE_SHARE, _CLOSE, _FALLING = 0.001, 2, 0.9
 #: Flips of the clause-weighting search before another search has its first turn; literals from which on
 #: soft clauses are no longer exchanged, and those from which on no SAT solver is asked.
 _FIRST_ALONE, _MOST_SWAPPED, _MOST_GROWN = 8_000, 200_000, 3_000_000
@@ -51,11 +48,8 @@ _BEFORE_GROWN = 100_000
 _LITTLE = 0.02
 #: What the better one of two searches has, in turns of the other.
 _LESS = 4
-#: Beside a search by cores turns begin so many times shorter, and its own first one is so many of them; later
-#: ones are twice as long as others', and in the first flips those of clause weighting, where it is behind, are
-#: so many times halved. Who is behind has half of its turn, time after time, until it is so many times halved;
-#: the search by cores, if it satisfied the hard clauses, but once in the first flips.
-_SHORT, _AHEAD, _HALF, _FEW, _MOST_LATE, _LATE, _EARLY = 8, 4, 2, 2, 3, 1, 100_000
+#: Beside a search by cores turns begin so many times shorter, and its own first one is so many of them.
+_SHORT, _AHEAD = 8, 4
 #: How often turns of who asks a solver are halved at first and at most, beside clause weighting that gets on.
 _VAIN, _MOST_VAIN = 3, 6
 #: Flips of a search by cores before any other, as long as few wishes hit them all.
@@ -114,24 +108,7 @@ class Schedule:
     def __init__(self, walker: _Walker, stream: int, initial: NDArray[np.uint8] | None) -> None:
         self._walker = walker
         self._stream, self._initial = stream, initial
-        self._own: dict[Search, tuple[int, int]] = {}  # what each has found, and not adopted
-        self._led: set[Search] = set()  # by others to where the hard clauses hold
-        self._violated: dict[Search, int] = {}  # hard clauses before each one's last turn
-
-    def note(self, search: Search) -> None:
-        """Hear that a search has found something better than it had."""
-        if not isinstance(search, Walking):
-            self._own[search] = search.cost()
-
-    @property
-    def able(self) -> bool:
-        """Whether clause weighting has satisfied the hard clauses by itself."""
-        return any(isinstance(search, Weighing) and self._satisfies(search) for search in self._own)
-
-    def lead(self, search: Search) -> None:
-        """Hear that a search goes on from another one's assignment that satisfies the hard clauses."""
-        if isinstance(search, Weighing) and not self._satisfies(search):
-            self._led.add(search)
+        self.standing = Standing(walker, walker.work.formula)
 
     def __iter__(self) -> Iterator[tuple[Search, int]]:
         """Searches in turn, and how many flips each has."""
@@ -146,12 +123,12 @@ class Schedule:
             return
         weighing: Weighing | None = None
         turn = _FIRST_TURN + TURN_PER_VARIABLE * work.formula.num_variables
-        close = max(_CLOSE, int(_CLOSE_SHARE * work.formula.num_clauses))
+        close = close_to_all(work.formula)  # then it goes on alone, and where it falls
         while True:
             before = walking.quality[0]
             behind = weighing is not None and weighing.cost() < walking.cost()
             yield walking, turn // _LESS if behind else turn
-            if walking.quality[0] > max(close, _FALLING * before):
+            if walking.quality[0] > max(close, FALLING * before):
                 if weighing is None:
                     weighing = self._weighing(walking.best())
                 yield weighing, turn
@@ -176,7 +153,7 @@ class Schedule:
                 yield diagnosing, turn // _SHORT
             if diagnosing.cost()[0] == 0:
                 self._initial = diagnosing.best()
-            self._own.pop(diagnosing, None)  # nobody stays behind what has ended
+            self.standing.leave(diagnosing)
         if size <= _MOST_SWAPPED and mixed and not cover:
             yield from self._hitting_turns(turn // _SHORT)
             return
@@ -278,18 +255,20 @@ class Schedule:
                 initial = None if best.cost()[0] else best.best()
                 swapping = Swapping(work.formula, *how, work.target, initial, self._walker.stop)
                 searches.append(swapping)
-                self._own[swapping] = swapping.cost()
+                self.standing.note(swapping)
             # Its flips take a part of the time that others' do: as many cost little.
-            cheap = self._satisfies(weighing)
+            cheap = self.standing.satisfies(weighing)
             swappings = searches[:1:-1]
             order = [weighing, *swappings] if cheap else [*swappings, weighing]
             for search in [*order, hitting]:
                 if isinstance(search, Hitting):
                     self._tell_best(search, searches)
                 if isinstance(search, Weighing) or not search.given_up:
-                    whole = turn if weighs and search is weighing else self._whole(search, turn)
+                    whole = (
+                        turn if weighs and search is weighing else self.standing.whole(search, turn)
+                    )
                     in_full = cheap and search is weighing
-                    yield search, whole if in_full else self._less(search, whole, late)
+                    yield search, whole if in_full else self.standing.less(search, whole, late)
             turn *= 2
 
     def _tell_best(
@@ -319,51 +298,11 @@ class Schedule:
             if found is not None:
                 hitting.adopt(found, self._walker.stop)
             if hitting.cost()[0] == 0:  # else it may have nothing yet
-                self._own[hitting] = hitting.cost()
+                self.standing.note(hitting)
                 self._walker.take(hitting)
             yield hitting, turn // 2
         if hitting.given_up:  # has its bound told
             yield hitting, turn
-
-    def _whole(self, search: Search, turn: int) -> int:
-        """The turn of a search that is not behind."""
-        if isinstance(search, Hitting):
-            return _HALF * turn
-        few = isinstance(search, Weighing) and self._walker.flips < _EARLY and self._behind(search)
-        return turn >> _FEW if few else turn
-
-    def _most_late(self, search: Search) -> int:
-        """How often the turn of a search that is behind is halved."""
-        able = isinstance(search, Hitting) and self._satisfies(search)
-        return _LATE if able and self._walker.flips < _EARLY else _MOST_LATE
-
-    def _behind(self, search: Search) -> bool:
-        """Whether a search has less of the turns than others."""
-        if isinstance(search, Hitting) and search.few:
-            return False
-        best = min(self._own.values(), default=(NEVER, 0))
-        own = self._own.get(search, (NEVER, 0))
-        if best[0] == 0:
-            return best < own
-        close = max(_CLOSE, int(_CLOSE_SHARE * self._walker.work.formula.num_clauses))
-        return not (isinstance(search, Swapping) or own[0] <= close)
-
-    def _satisfies(self, search: Search) -> bool:
-        """Whether a search has found assignments by itself under which the hard clauses hold."""
-        return search not in self._led and self._own.get(search, (NEVER, 0))[0] == 0
-
-    def _less(self, search: Search, turn: int, late: dict[Search, int]) -> int:
-        """A turn of a search, halved once more where it is behind again."""
-        most = self._most_late(search)
-        behind = not self._falls(search) and self._behind(search)
-        late[search] = behind * min(most, late.get(search, 0) + 1)
-        return turn >> late[search]
-
-    def _falls(self, search: Search) -> bool:
-        """Whether a search violates far fewer hard clauses than a turn before: soon it may violate none."""
-        hard = search.cost()[0]
-        before, self._violated[search] = self._violated.get(search, 0), hard
-        return 0 < hard <= _FALLING * before
 
     def _asked(
         self,
@@ -380,7 +319,7 @@ class Schedule:
         if search is None or search.given_up:
             return
         before, kind = search.cost(), type(search)
-        late = self._walker.work.formula.num_hard > 0 and self._satisfies(weighing)
+        late = self._walker.work.formula.num_hard > 0 and self.standing.satisfies(weighing)
         count = vain.get(kind, _VAIN)
         yield search, turn >> count if late else turn
         vain[kind] = max(0, count - 1) if search.cost() < before else min(_MOST_VAIN, count + 1)
@@ -412,21 +351,23 @@ class Schedule:
                 yield from self._asked(together, turn >> half, weighing, vain)
                 yield (
                     weighing,
-                    turn if self._satisfies(weighing) else self._less(weighing, turn, late),
+                    turn
+                    if self.standing.satisfies(weighing)
+                    else self.standing.less(weighing, turn, late),
                 )
                 if weighing.cost() < growing.cost():
                     break
             if growing.cost() < weighing.cost():
-                self.lead(weighing)
+                self.standing.lead(weighing)
                 weighing.adopt(growing.best(), self._walker.stop)
             known = before = weighing.cost()
             while not weighing.cost() < known or weighing.cost() < before:
-                if swaps and not (known[0] or self._satisfies(weighing)):
+                if swaps and not (known[0] or self.standing.satisfies(weighing)):
                     how = work.seed, self._stream, work.target
                     searches.append(
                         Swapping(work.formula, *how, weighing.best(), self._walker.stop)
                     )
-                    self._own[searches[-1]] = searches[-1].cost()
+                    self.standing.note(searches[-1])
                     swaps = False
                 before = weighing.cost() if work.formula.num_hard else known
                 turn *= 2
@@ -434,7 +375,7 @@ class Schedule:
                 for search in searches[::-1]:
                     if isinstance(search, Weighing) or not search.given_up:
                         less = len(searches) > 1
-                        yield search, self._less(search, turn, late) if less else turn
+                        yield search, self.standing.less(search, turn, late) if less else turn
 
     def _covering_turns(self, weighing: Weighing, turn: int) -> Iterator[tuple[Search, int]]:
         """First as many flips; then the better one has more than the other."""

@@ -1,0 +1,92 @@
+"""Which of a walker's searches are behind others, and how much less of the turns these have."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from hardscape.maxsat.formula import Formula
+from hardscape.maxsat.methods.weighting.searches import NEVER, Hitting, Search, Walking, Weighing
+from hardscape.maxsat.methods.weighting.swaps import Swapping
+
+#: A search comes close where its best violates at most this share of the clauses, or this many; one falls that
+#: violates less than this share of what it did a turn before: then it is likely to satisfy them all.
+_CLOSE_SHARE, _CLOSE, FALLING = 0.001, 2, 0.9
+#: Turns of a search by cores are twice as long as others', and in the first flips those of clause weighting,
+#: where it is behind, are so many times halved. Who is behind has half of its turn, time after time, until it
+#: is so many times halved; the search by cores, if it satisfied the hard clauses, but once in the first flips.
+_TWICE, _FEW, _MOST_LATE, _LATE, _EARLY = 2, 2, 3, 1, 100_000
+
+
+def close_to_all(formula: Formula) -> int:
+    """How many violated clauses are few."""
+    return max(_CLOSE, int(_CLOSE_SHARE * formula.num_clauses))
+
+
+class _Walker(Protocol):
+    """Who lets searches go."""
+
+    flips: int
+
+
+class Standing:
+    """What each search has found by itself, beside what others have."""
+
+    def __init__(self, walker: _Walker, formula: Formula) -> None:
+        self._walker, self._close = walker, close_to_all(formula)
+        self._own: dict[Search, tuple[int, int]] = {}  # what each has found, and not adopted
+        self._led: set[Search] = set()  # by others to where the hard clauses hold
+        self._violated: dict[Search, int] = {}  # hard clauses before each one's last turn
+
+    def note(self, search: Search) -> None:
+        """Take what a search has as its own."""
+        if not isinstance(search, Walking):
+            self._own[search] = search.cost()
+
+    def lead(self, search: Search) -> None:
+        """Hear that a search goes on from another one's assignment that satisfies the hard clauses."""
+        if isinstance(search, Weighing) and not self.satisfies(search):
+            self._led.add(search)
+
+    def leave(self, search: Search) -> None:
+        """Forget one that has ended: nobody stays behind it."""
+        self._own.pop(search, None)
+
+    @property
+    def able(self) -> bool:
+        """Whether clause weighting satisfies the hard clauses by itself."""
+        return any(isinstance(search, Weighing) and self.satisfies(search) for search in self._own)
+
+    def satisfies(self, search: Search) -> bool:
+        """Whether a search has found assignments by itself under which the hard clauses hold."""
+        return search not in self._led and self._own.get(search, (NEVER, 0))[0] == 0
+
+    def whole(self, search: Search, turn: int) -> int:
+        """The turn of a search that is not behind."""
+        if isinstance(search, Hitting):
+            return _TWICE * turn
+        few = isinstance(search, Weighing) and self._walker.flips < _EARLY and self._behind(search)
+        return turn >> _FEW if few else turn
+
+    def less(self, search: Search, turn: int, late: dict[Search, int]) -> int:
+        """A turn of a search, halved once more where it is behind again."""
+        able = isinstance(search, Hitting) and self.satisfies(search)
+        most = _LATE if able and self._walker.flips < _EARLY else _MOST_LATE
+        behind = not self._falls(search) and self._behind(search)
+        late[search] = behind * min(most, late.get(search, 0) + 1)
+        return turn >> late[search]
+
+    def _behind(self, search: Search) -> bool:
+        """Whether a search has less of the turns than others."""
+        if isinstance(search, Hitting) and search.few:
+            return False
+        best = min(self._own.values(), default=(NEVER, 0))
+        own = self._own.get(search, (NEVER, 0))
+        if best[0] == 0:
+            return best < own
+        return not (isinstance(search, Swapping) or own[0] <= self._close)
+
+    def _falls(self, search: Search) -> bool:
+        """Whether a search violates far fewer hard clauses than a turn before: soon it may violate none."""
+        hard = search.cost()[0]
+        before, self._violated[search] = self._violated.get(search, 0), hard
+        return 0 < hard <= FALLING * before
