@@ -7,7 +7,7 @@ from hardscape.maxsat import Formula
 from helpers.maxsat_clauses import random_clauses
 
 pytest.importorskip("pysat")
-from hardscape.maxsat.methods.weighting.growing import Growing, Together
+from hardscape.maxsat.methods.asking.growing import Growing, Together
 
 STOP = np.zeros(1, dtype=np.uint8)
 

@@ -13,11 +13,11 @@ from hardscape.engine import Context, Cpu
 from hardscape.maxsat import Formula, solve
 from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods import installed
+from hardscape.maxsat.methods.asking import asking
+from hardscape.maxsat.methods.asking import swaps as module
+from hardscape.maxsat.methods.asking.swaps import Swapping, levels_of, swapping_is_possible
 from hardscape.maxsat.methods.walkers.local import LocalSearch
-from hardscape.maxsat.methods.weighting import asking
-from hardscape.maxsat.methods.weighting import swaps as module
 from hardscape.maxsat.methods.weighting.searches import NEVER
-from hardscape.maxsat.methods.weighting.swaps import Swapping, levels_of, swapping_is_possible
 from hardscape.maxsat.presolve import presolve
 from helpers import maxsat_oracle as oracle
 from helpers.maxsat_clauses import random_clauses

@@ -171,3 +171,19 @@ def test_it_ends_where_a_restart_satisfies_all_clauses(soft):
         search = search_of(f, seed, initial=(~planted).astype(np.uint8))
         search.run(100_000, 0, 0, STOP)
         assert quality(search) == (0, 0)
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_without_hard_clauses_all_variables_may_begin_alike(sign):
+    n, rng = 300, np.random.default_rng(9)
+    clauses = []  # parities of three, which no flips come near to, and which hold where all are of that sign
+    for triple in rng.permuted(np.tile(np.arange(1, n + 1), (300, 1)), axis=1)[:, :3].tolist():
+        for signs in ([1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]):
+            clauses.append([sign * s * x for s, x in zip(signs, triple, strict=True)])
+    f = Formula.from_clauses(clauses, rng.integers(1, 9, len(clauses)), num_variables=n)
+    search = search_of(f)
+    search.run(8 * (4096 + n), 0, 0, STOP)  # turns of the search that begins anew
+    assert quality(search) > (0, 0)
+    search.run(1, 0, 0, STOP)
+    assert quality(search) == (0, 0)
+    assert f.evaluate(search.best())[:2] == (0, 0)

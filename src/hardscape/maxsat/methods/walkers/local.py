@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from hardscape.engine import Context, Cpu, Device, Partial, Shard, ShardResult, Work, split
 from hardscape.maxsat.formula import LARGE, Formula
 from hardscape.maxsat.incumbent import Incumbent
+from hardscape.maxsat.methods.asking.swaps import Swapping
 from hardscape.maxsat.methods.walkers.schedule import TURN_PER_VARIABLE, Schedule, is_small
 from hardscape.maxsat.methods.weighting.options import WeightingOptions
 from hardscape.maxsat.methods.weighting.searches import NEVER, Bounding, Search, Weighted
-from hardscape.maxsat.methods.weighting.swaps import Swapping
 from hardscape.maxsat.task import Task, Walks
 
 #: Hard clauses violated by a walker that was stopped before.

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.maxsat.formula import Formula
+from hardscape.maxsat.methods.asking.growing import Growing, Together
+from hardscape.maxsat.methods.asking.swaps import Swapping, swapping_is_possible
 from hardscape.maxsat.methods.hitting.vertex import RESTS, vertex_pays, whole_vertices
 from hardscape.maxsat.methods.installed import can_ask
 from hardscape.maxsat.methods.walkers.standing import FALLING, Standing, close_to_all
-from hardscape.maxsat.methods.weighting.growing import Growing, Together
 from hardscape.maxsat.methods.weighting.options import WeightingOptions
 from hardscape.maxsat.methods.weighting.searches import (
     Covering,
@@ -27,7 +28,6 @@ from hardscape.maxsat.methods.weighting.searches import (
     looks_random,
     wishes_are_literals,
 )
-from hardscape.maxsat.methods.weighting.swaps import Swapping, swapping_is_possible
 
 #: Flips of the first turn of the random walk and, on each variable, more; turns double.
 _FIRST_TURN, TURN_PER_VARIABLE = 200_000, 50

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from hardscape.maxsat.formula import Formula
+from hardscape.maxsat.methods.asking.swaps import Swapping
 from hardscape.maxsat.methods.weighting.searches import NEVER, Hitting, Search, Walking, Weighing
-from hardscape.maxsat.methods.weighting.swaps import Swapping
 
 #: A search comes close where its best violates at most this share of the clauses, or this many; one falls that
 #: violates less than this share of what it did a turn before: then it is likely to satisfy them all.

@@ -1,1 +1,1 @@
-"""Local search: clause weighting, the focused random walk, and a walk over sets of soft clauses."""
+"""Local search: clause weighting and the focused random walk."""

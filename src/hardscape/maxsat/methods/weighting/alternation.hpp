@@ -1,7 +1,8 @@
 // Which clause-weighting search suits a formula; and two of them in turns. Where encodings are
 // deep, weights of hard clauses take long to learn, and a restart would lose them; elsewhere
-// restarts are what helps. So one search goes on under pressure beside one that begins anew time
-// after time, and who has found less has fewer flips.
+// restarts are what helps. So one search goes on, under pressure or, where no clause is hard, with
+// weights that fall again, beside one that begins anew time after time, and who has found less has
+// fewer flips.
 #pragma once
 
 #include <algorithm>
@@ -42,7 +43,7 @@ class Alternation final : public AnyWeighting {
       if (left_ > 0) continue;
       now_ ^= 1;
       if (!begun_) {  // the first one leaves pressing to the second, which has as much
-        searches_[0]->temper(kUnpressed);
+        searches_[0]->temper(kAnew);
         begun_ = true;
         left_ = kFirst * turn_;
         continue;
@@ -85,8 +86,8 @@ inline std::uint32_t most_occurrences(const Instance& instance) {
   return most;
 }
 
-// One search, or two where clauses of both kinds are not too many. On large formulas it takes half
-// the bytes, if nothing there is larger than it can keep.
+// One search, or two where clauses are not too many and some are soft. On large formulas it takes
+// half the bytes, if nothing there is larger than it can keep.
 inline std::unique_ptr<AnyWeighting> weighting_of(
     const Instance& instance, const std::int64_t* weight, const std::uint8_t* hard,
     const WeightingOptions& options, std::uint64_t seed, std::uint64_t stream,
@@ -105,7 +106,7 @@ inline std::unique_ptr<AnyWeighting> weighting_of(
   // Soft search weights end at their limit, or one increase beyond it; hard ones have none.
   const double end = 1 + static_cast<double>(options.soft_limit) + 10 * options.soft_increase;
   const bool bounded = soft == static_cast<double>(instance.num_clauses);
-  const bool two = soft > 0 && !bounded && literals <= kMostAlternated;
+  const bool two = soft > 0 && literals <= kMostAlternated;
   const auto make = [&]<class States, class Score>(
                         Tempers tempers, std::uint64_t purpose) -> std::unique_ptr<AnyWeighting> {
     return std::make_unique<WeightingOf<States, Score>>(instance, weight, hard, options, seed,
@@ -120,7 +121,9 @@ inline std::unique_ptr<AnyWeighting> weighting_of(
   };
   if (!two) return one(kTempers);
   return std::make_unique<Alternation>(
-      one(kTempers), make.template operator()<WideStates, std::int64_t>(kPressed, kPressingPurpose),
+      one(kTempers),
+      make.template operator()<WideStates, std::int64_t>(
+          bounded ? Tempers(kSmoothed) : Tempers(kPressed), kPressingPurpose),
       kTurn + instance.num_variables);
 }
 

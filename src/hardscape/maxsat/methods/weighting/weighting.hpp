@@ -17,6 +17,7 @@
 #include "maxsat/methods/weighting/best.hpp"
 #include "maxsat/methods/weighting/decimation.hpp"
 #include "maxsat/methods/weighting/pool.hpp"
+#include "maxsat/methods/weighting/tempers.hpp"
 #include "maxsat/walker.hpp"
 
 namespace hardscape::maxsat {
@@ -33,28 +34,6 @@ struct WeightingOptions {
   std::uint64_t patience = 1;   // flips without improvement before a restart, in variables
 };
 
-// What a run between two restarts makes of three of the options, and by what factor all soft
-// clauses grow alike ("press", 0 where each grows by itself): wherever an assignment would be too
-// dear (SPB-MaxSAT: Zheng, Chen, Li, He, 2024), or from nothing on and only where the hard clauses
-// hold (NuWLS-c of the MaxSAT Evaluation 2023), until the pressure is the most that there is.
-struct Temper {
-  double increase, limit;
-  std::uint64_t patience;
-  double hard = 1, press = 0;
-  bool from_nothing = false;
-};
-// Each of some tempers has a run in turn. No single one suits all: on covers weights must creep, on
-// encodings of counters they must leap, and where one clause after the other would be given up they
-// must grow together, beside some random steps.
-using Tempers = std::span<const Temper>;
-constexpr std::uint64_t kForever = UINT64_MAX;  // patience
-constexpr Temper kPress = {1, 1, 20, 5, 1.003};
-constexpr Temper kTempers[] = {{1, 1, 1}, {10, 1, 1}, kPress, {10, 0.4, 4}, kPress};
-// Those of two searches that have turns: one begins anew, one goes on.
-constexpr Temper kUnpressed[] = {{1, 1, 1}, {10, 1, 1}, {10, 0.4, 4}};
-constexpr Temper kPressed[] = {{1, 1, kForever, 50, 1.001, true}};
-// Shares of random steps under pressure: among the good variables, and in a violated clause.
-constexpr double kRandomGood = 0.036, kRandomEscape = 0.48;
 // The mean soft clause's first search weight.
 constexpr std::int64_t kUnit = 1 << 16;
 // The most pressure.
@@ -147,7 +126,7 @@ class WeightingOf final : public AnyWeighting {
       const std::uint64_t until = flips - done < kPoll ? flips : done + kPoll;
       for (; done < until; ++done) {
         if (best_cost_.hard == 0 && best_cost_.soft <= target) return done;
-        const bool over = from_nothing_ && pressure_ >= kMostPressure;
+        const bool over = temper_.from_nothing && pressure_ >= kMostPressure;
         if ((now_ - improved_at_ > patience_ || over) && !restart(stop)) return done;
         // By a restart, too.
         if (violated_hard_.size() + violated_soft_.size() == 0) return done;
@@ -172,7 +151,7 @@ class WeightingOf final : public AnyWeighting {
   std::uint64_t restarts() const override { return restarts_; }
   void temper(Tempers tempers) override {
     tempers_ = tempers;
-    if (press_ > 0) patience_ = 0;
+    if (temper_.press > 0) patience_ = 0;
   }
 
  private:
@@ -205,16 +184,14 @@ class WeightingOf final : public AnyWeighting {
 
   // How the search weights grow until the next restart, and when that comes.
   void set_temper() {
-    const Temper& temper = tempers_[restarts_ % tempers_.size()];
-    press_ = temper.press;
-    from_nothing_ = temper.from_nothing;
-    soft_increase_ = options_.soft_increase * temper.increase;
-    hard_increase_ = at_least_one(options_.hard_increase * temper.hard * kUnit);
-    const double most = std::round(static_cast<double>(options_.soft_limit) * temper.limit);
+    temper_ = tempers_[restarts_ % tempers_.size()];
+    soft_increase_ = options_.soft_increase * temper_.increase;
+    hard_increase_ = at_least_one(options_.hard_increase * temper_.hard * kUnit);
+    const double most = std::round(static_cast<double>(options_.soft_limit) * temper_.limit);
     soft_limit_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(most));
-    patience_ = temper.patience == kForever ? kForever
-                                            : luby(restarts_ + 1) * options_.patience *
-                                                  temper.patience * instance_.num_variables;
+    patience_ = temper_.patience == kForever ? kForever
+                                             : luby(restarts_ + 1) * options_.patience *
+                                                   temper_.patience * instance_.num_variables;
   }
 
   // In the first run and not before, because on large formulas it takes long enough to be stopped.
@@ -222,6 +199,7 @@ class WeightingOf final : public AnyWeighting {
     if (value_.empty()) {
       decimation_.run(value_, state_.table, state_.scratch(), good_place_, random_, stop);
       if (*stop) return value_.clear();
+      if (tempers_[0].alike) make_alike(Poll(stop));
     }
     set_temper();
     begun_ = begin(stop);
@@ -231,14 +209,33 @@ class WeightingOf final : public AnyWeighting {
     }
   }
 
+  // All variables become false, or true, where no clause is hard and that costs less.
+  void make_alike(const Poll& stopped) {
+    double given = 0, alike[2] = {0, 0};
+    for (std::uint32_t c = 0; c < instance_.num_clauses; ++c) {
+      if (stopped(c)) return;
+      bool holds = false, some[2] = {false, false};
+      for (const std::int32_t x : instance_.literals(c)) {
+        some[x > 0] = true;
+        holds |= value_[Clauses::variable(x)] == (x > 0);
+      }
+      const auto weight = static_cast<double>(weight_[c]);
+      given += holds ? 0 : weight;
+      for (const int b : {0, 1}) alike[b] += some[b] ? 0 : weight;
+    }
+    const int better = alike[1] < alike[0];
+    if (alike[better] < given) std::fill(value_.begin(), value_.end(), better);
+  }
+
   // Everything that follows from the assignment, with first search weights; false if stopped.
   bool begin(const volatile std::uint8_t* stop) {
     const Poll stopped(stop);
-    pressure_ = from_nothing_ ? 0 : 1;
+    pressure_ = temper_.from_nothing ? 0 : 1;
     cost_ = WideCost{};
     last_ = kNone;
     violated_hard_.clear();
     violated_soft_.clear();
+    heavy_.clear();
     good_.clear();
     std::fill(score_.begin(), score_.end(), 0);
     std::fill(flipped_at_.begin(), flipped_at_.end(), 0);
@@ -368,7 +365,7 @@ class WeightingOf final : public AnyWeighting {
     const auto look = [&](std::uint32_t v) {
       if (v != last_ && (found == kNone || better(v, found))) found = v;
     };
-    if (press_ > 0 && good_.size() != 0 && chance(kRandomGood))
+    if (temper_.good > 0 && good_.size() != 0 && chance(temper_.good))
       return good_[pick(random_.next() >> 32, good_.size())];
     if (good_.size() <= options_.samples) {
       for (std::uint32_t v : good_) look(v);
@@ -386,21 +383,21 @@ class WeightingOf final : public AnyWeighting {
     const bool hard = violated_hard_.size() != 0;
     const bool dear = best_cost_.hard == 0 && !(cost_.soft < best_cost_.soft);
     for (std::uint32_t c : violated_hard_) heavier(c, hard_increase_);
-    if (press_ > 0) {
-      if (from_nothing_ ? !hard : dear) press();
+    if (temper_.press > 0) {
+      if (temper_.from_nothing ? !hard : dear) press();
     } else if (!hard || dear) {
       for (std::uint32_t c : violated_soft_)
-        if (weight_of(c) < limit(c))
-          heavier(c, at_least_one(soft_increase_ * static_cast<double>(soft_unit(c))));
+        if (weight_of(c) < limit(c)) grow(c);
     }
+    if (temper_.smooth > 0 && chance(temper_.smooth)) smooth();
     const Pool<States::kWords>& list = hard ? violated_hard_ : violated_soft_;
-    if (press_ > 0 && chance(kRandomEscape)) {
+    if (temper_.escape > 0 && chance(temper_.escape)) {
       const std::uint32_t c = list[pick(random_.next() >> 32, list.size())];
       const std::span<const std::int32_t> literals = instance_.literals(c);
       return Clauses::variable(literals[pick(random_.next() >> 32, instance_.length(c))]);
     }
     std::uint32_t found = kNone;
-    for (std::uint32_t t = 0; t < (hard ? 1 : options_.clauses); ++t) {
+    for (std::uint32_t t = 0; t < (hard || temper_.smooth > 0 ? 1 : options_.clauses); ++t) {
       const std::uint32_t c = list[pick(random_.next() >> 32, list.size())];
       for (const std::int32_t x : instance_.literals(c)) {
         const std::uint32_t v = Clauses::variable(x);
@@ -413,17 +410,40 @@ class WeightingOf final : public AnyWeighting {
   // All soft clauses become heavier alike; where none is hard, that changes nothing.
   void press() {
     const double pressure = pressure_;
-    pressure_ = std::min(kMostPressure, press_ * (pressure_ + 1));
+    pressure_ = std::min(kMostPressure, temper_.press * (pressure_ + 1));
     if (pressure == pressure_) return;
-    for (const std::uint32_t c : soft_) {
-      const std::int64_t before = weight_of(c);
-      set_weight(c, pressed(c));
-      const std::int64_t by = weight_of(c) - before;
-      if (state_.trues(c) == 0)
-        add_to_all(c, by);
-      else if (state_.trues(c) == 1)
-        change_score(state_.sum(c), -by);
-    }
+    for (const std::uint32_t c : soft_) change_weight(c, pressed(c));
+  }
+
+  // A violated soft clause by itself.
+  void grow(std::uint32_t c) {
+    if (temper_.smooth > 0 && weight_of(c) == soft_unit(c)) heavy_.push_back(c);
+    heavier(c, increase(c));
+  }
+
+  // Satisfied soft clauses that have grown lose one increase.
+  void smooth() {
+    std::erase_if(heavy_, [&](std::uint32_t c) {
+      if (state_.trues(c) == 0) return false;
+      const std::int64_t least = soft_unit(c);
+      change_weight(c, std::max(least, weight_of(c) - increase(c)));
+      return weight_of(c) == least;
+    });
+  }
+
+  // Of a soft clause's search weight.
+  std::int64_t increase(std::uint32_t c) const {
+    return at_least_one(soft_increase_ * static_cast<double>(soft_unit(c)));
+  }
+
+  void change_weight(std::uint32_t c, std::int64_t weight) {
+    const std::int64_t before = weight_of(c);
+    set_weight(c, weight);
+    const std::int64_t by = weight_of(c) - before;
+    if (state_.trues(c) == 0)
+      add_to_all(c, by);
+    else if (state_.trues(c) == 1)
+      change_score(state_.sum(c), -by);
   }
 
   bool chance(double share) {
@@ -463,7 +483,8 @@ class WeightingOf final : public AnyWeighting {
   RandomStream random_;
   Decimation decimation_;
   States state_;
-  std::vector<std::uint32_t> soft_;  // clauses, where others are hard
+  std::vector<std::uint32_t> soft_;   // clauses, where others are hard
+  std::vector<std::uint32_t> heavy_;  // soft ones that have grown, where they lose it again
   std::vector<Score> score_;
   std::vector<std::uint32_t> flipped_at_, good_place_;
   Pool<States::kWords> violated_hard_, violated_soft_;
@@ -474,9 +495,9 @@ class WeightingOf final : public AnyWeighting {
   std::int64_t soft_limit_ = 0, hard_increase_ = 1, hard_unit_ = 1;
   double soft_increase_ = 1, soft_unit_ = 1;  // the latter of a weight of 1
   bool complete_ = false, begun_ = false;
-  double press_ = 0, pressure_ = 1;  // how all soft clauses grow, and how many times they have
-  bool from_nothing_ = false;        // and from where on
-  std::uint32_t last_ = kNone;       // flipped
+  Temper temper_;
+  double pressure_ = 1;         // how many times all soft clauses have grown
+  std::uint32_t last_ = kNone;  // flipped
   std::uint64_t now_ = 0, improved_at_ = 0, patience_ = 0, restarts_ = 0;
 };
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.maxsat.formula import Formula
-from hardscape.maxsat.methods.weighting.asking import Asking
+from hardscape.maxsat.methods.asking.asking import Asking
 
 
 class Growing(Asking):

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.maxsat.formula import Formula
+from hardscape.maxsat.methods.asking.asking import Asking
 from hardscape.maxsat.methods.installed import can_ask
-from hardscape.maxsat.methods.weighting.asking import Asking
 from hardscape.maxsat.methods.weighting.searches import NEVER
 
 #: One move in so many takes what it asks for, whatever it costs; after so many without a better assignment the
