@@ -17,8 +17,11 @@ def started(
 ) -> subprocess.Popen[bytes]:
     """A prover of the formula behind a file descriptor, or of what it is told; see `prover`."""
     arguments = map(str, (descriptor, number, int(check), os.getpid()))
+    # What finds the compiled parts of a package that is worked on where it lies; `site` would import it.
+    finders = {type(finder).__module__ for finder in sys.meta_path}
+    editable = [f"import {name}; " for name in finders if name.startswith("_editable_")]
     return subprocess.Popen(
-        [sys.executable, "-SP", "-c", _PROGRAM, *arguments],
+        [sys.executable, "-SP", "-c", "".join(editable) + _PROGRAM, *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
