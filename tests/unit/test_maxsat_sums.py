@@ -23,6 +23,7 @@ from hardscape.maxsat.methods.exact.prover import turns as prover
 from hardscape.maxsat.methods.exact.prover.rows.sums import Sums
 from hardscape.maxsat.modelling.constraints import Clauses
 from hardscape.maxsat.presolve import presolve
+from helpers import maxsat_encodings as encodings
 from helpers.maxsat_oracle import holds
 from helpers.maxsat_proofs import Silent
 
@@ -104,6 +105,56 @@ def test_rows_and_values_say_what_the_clauses_do(seed):
     rng.shuffle(others)  # then rules are what nobody meant
     name = [0, *range(1, n + 1), *others]
     checked([[name[abs(x)] * (1 if x > 0 else -1) for x in c] for c in hard], top, n, named)
+
+
+WEIGHED = (
+    encodings.generalized_totalizer,
+    encodings.sequential_counter,
+    encodings.decision_diagram,
+)
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_rows_follow_from_clauses_of_which_one_was_lost_or_changed(seed):
+    rng, n = random.Random(seed), 4 + seed % 4
+    encode, largest = (*WEIGHED, *map(encodings.counted, ENCODINGS))[seed % 9], 30
+    terms = [(rng.randint(1, largest if seed % 9 < 3 else 1), v) for v in range(1, n + 1)]
+    hard, top = encode(terms, rng.randint(1, sum(w for w, _ in terms) - 1), n)
+    if hard and seed % 2:
+        del hard[rng.randrange(len(hard))]
+    elif hard:
+        clause = rng.choice(hard)
+        clause[rng.randrange(len(clause))] = rng.randint(1, top) * rng.choice((1, -1))
+    checked([c for c in hard if len(set(map(abs, c))) == len(c)], top, n, range(1, n + 1))
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+@pytest.mark.parametrize("kind", range(7))
+@pytest.mark.parametrize("seed", range(4))
+def test_encodings_are_seen_through_whatever_the_numbers_are(kind, seed, shuffled):
+    if kind < len(WEIGHED):
+        pytest.importorskip("highspy")  # weights are learned
+    rng, n = random.Random(seed), 12
+    counts = [encodings.counted(each) for each in ENCODINGS[:4]]
+    encode = (*WEIGHED, *counts)[kind]
+    terms = [(rng.randint(1, 40) if kind < len(WEIGHED) else 1, v) for v in range(1, n + 1)]
+    total = sum(w for w, _ in terms)
+    most = rng.randint(total // 3, 2 * total // 3)
+    hard, top = encode(terms, most, n)
+    name = list(range(1, top + 1))
+    if shuffled:
+        rng.shuffle(name)
+    hard = [[name[abs(x) - 1] * (1 if x > 0 else -1) for x in c] for c in hard]
+    wishes = [[name[v]] for v in range(n)]
+    left = presolve(Formula.from_clauses(wishes, hard=hard, num_variables=top))
+    found = Sums(*split(left.formula))
+    assert found.left == []
+    original = left.original.tolist()
+    for signs in itertools.product((0, 1), repeat=n):
+        of = {name[v]: sign for v, sign in enumerate(signs)}
+        values = [of.get(v, 0) for v in original]
+        weight = sum(w for (w, _), sign in zip(terms, signs, strict=True) if sign)
+        assert all(suits(row, values) for row in found.rows) == (weight <= most)
 
 
 def presolved(terms, most):

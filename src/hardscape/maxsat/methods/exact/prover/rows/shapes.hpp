@@ -29,7 +29,10 @@ struct States {
 };
 
 struct Shape {
+  static constexpr std::int32_t kRefuted = -1, kExcluded = -2;
+
   std::vector<std::int64_t> times;  // of what is read
+  std::vector<std::int32_t> to;     // the state of each combination, or one of these
   std::size_t outputs = 0;
   States states;
   std::vector<std::int64_t> least, most;  // what inputs weigh that lead to a state
@@ -38,8 +41,8 @@ struct Shape {
   std::int64_t heaviest() const { return *std::max_element(most.begin(), most.end()); }
 };
 
-// A rule by numbers: of the output that it sets, the last one where it refutes, and of what it
-// reads, the outputs of all that is read one behind another.
+// A rule by numbers: the place that it sets, and the columns that it reads, which are the outputs
+// of all that is read one behind another; of a rule that reads places, these count down from -1.
 struct Numbered {
   std::int32_t sets;
   std::vector<std::int32_t> reads;
@@ -47,32 +50,36 @@ struct Numbered {
   auto operator<=>(const Numbered&) const = default;
 };
 
+// A module by numbers. Places are its outputs, what it sets for itself, and last what refutes.
+struct Outline {
+  std::vector<const Shape*> below;
+  std::vector<std::uint8_t> both;  // whether the negation of each input is a column, too
+  std::vector<Numbered> rules;     // that read columns alone
+  std::vector<Numbered> inner;     // that read places, in their order
+  std::vector<std::pair<std::int32_t, std::int32_t>> apart;  // inputs that exclude one another
+  std::size_t outputs = 0, handed_on = 0, places = 0;        // outputs that are handed on are first
+};
+
 // Rules over shapes and single inputs after these.
 class Shaping {
  public:
-  // Most combinations of states of what is read, and rules times these.
+  // Most combinations of states of what is read, and steps that these take.
   static constexpr double kMostStates = 50'000, kMostWork = 20e6;
 
-  Shaping(std::vector<const Shape*> below, std::size_t inputs, std::vector<Numbered> rules,
-          std::vector<std::pair<std::int32_t, std::int32_t>> apart, std::size_t outputs)
-      : below_(std::move(below)),
-        rules_(std::move(rules)),
-        apart_(std::move(apart)),
-        outputs_(outputs) {
-    input_.outputs = 1;
-    input_.states.bits = {0, States::bit(0)};
-    input_.least = input_.most = {0, 1};
-    read_ = below_;
-    read_.insert(read_.end(), inputs, &input_);
+  explicit Shaping(const Outline& outline) : outline_(outline) {
+    for (Shape* input : {&one_, &both_}) {
+      input->outputs = input == &both_ ? 2 : 1;
+      input->states.bits = {input == &both_ ? States::bit(1) : 0, States::bit(0)};
+      input->least = input->most = {0, 1};
+    }
+    read_ = outline.below;
+    for (const std::uint8_t both : outline.both) read_.push_back(both ? &both_ : &one_);
   }
 
   // Nothing where that takes too much. Inputs that are apart exclude one another by other clauses,
   // which may have made rules needless.
   std::optional<Shape> run() {
-    double states = 1;
-    for (const Shape* shape : read_) states *= static_cast<double>(shape->states.size());
-    if (states > kMostStates || states * static_cast<double>(rules_.size()) > kMostWork)
-      return std::nullopt;
+    if (work() > kMostWork) return std::nullopt;
     enumerate();
     Shape found;
     found.times = times();
@@ -83,22 +90,34 @@ class Shaping {
  private:
   static constexpr std::size_t kLookedAt = 8;  // outputs, by a guess
 
-  // The truths of all outputs, and whether rules refute, for all combinations.
+  double work() const {
+    double states = 1, steps = 0;
+    for (std::size_t d = 0; d + 1 < read_.size(); ++d) {
+      const Shape* const shape = read_[d];
+      states *= static_cast<double>(shape->states.size());
+      steps += states * static_cast<double>(outline_.rules.size());
+    }
+    states *= static_cast<double>(read_.back()->states.size());
+    if (states > kMostStates) return kMostWork + 1;
+    const double words = static_cast<double>(outline_.places) / 64 + 1;
+    const double bits = static_cast<double>(read_.back()->outputs) * words;
+    return steps + states * (bits + static_cast<double>(outline_.inner.size()));
+  }
+
+  // The truths of all places for all combinations.
   void enumerate() {
-    first_.clear();
     std::int32_t columns = 0;
-    for (const Shape* shape : read_) {
+    for (std::size_t d = 0; d < read_.size(); ++d) {
       first_.push_back(columns);
-      columns += static_cast<std::int32_t>(shape->outputs);
+      columns += static_cast<std::int32_t>(read_[d]->outputs);
+      dimension_.resize(columns, static_cast<std::uint32_t>(d));
     }
     first_.push_back(columns);
-    for (Numbered& rule : rules_) std::sort(rule.reads.begin(), rule.reads.end());
-    truths_.words = outputs_ / 64 + 1;
+    truths_.words = outline_.places / 64 + 1;
     set_.assign(truths_.words * read_.back()->outputs, 0);
     std::vector<Alive> all;
-    for (const Numbered& rule : rules_) all.push_back({&rule, 0});
+    for (const Numbered& rule : outline_.rules) all.push_back({&rule, 0});
     chosen_.assign(read_.size(), 0);
-    const std::vector<std::uint64_t> none(truths_.words, 0);
     descend(0, all);
   }
 
@@ -154,8 +173,20 @@ class Shaping {
         if (meet(d, s, each))
           truths_.bits[at + each.rule->sets / 64] |= States::bit(each.rule->sets);
       chosen_[d] = static_cast<std::uint32_t>(s);
+      for (const Numbered& rule : outline_.inner)
+        if (fires(rule, &truths_.bits[at]))
+          truths_.bits[at + rule.sets / 64] |= States::bit(rule.sets);
       combinations_.insert(combinations_.end(), chosen_.begin(), chosen_.end());
     }
+  }
+
+  // Whether a rule does that reads places, too.
+  bool fires(const Numbered& rule, const std::uint64_t* truths) const {
+    return std::ranges::all_of(rule.reads, [&](std::int32_t i) {
+      if (i < 0) return (truths[(-1 - i) / 64] & States::bit(-1 - i)) != 0;
+      const std::uint32_t d = dimension_[i];
+      return read_[d]->states.holds(chosen_[d], i - first_[d]);
+    });
   }
 
   // The state of one that is read, in a combination.
@@ -180,29 +211,35 @@ class Shaping {
     return true;
   }
 
-  // Combinations of the same truths are a state; false where there is none.
+  // Combinations of the same outputs are a state; false where there is none.
   bool collect(Shape&& found) {
-    for (std::size_t d = 0; d < below_.size(); ++d) {
-      const __int128 refuted = static_cast<__int128>(found.times[d]) * below_[d]->refuted;
+    for (std::size_t d = 0; d < outline_.below.size(); ++d) {
+      const __int128 refuted = static_cast<__int128>(found.times[d]) * read_[d]->refuted;
       if (refuted < found.refuted) found.refuted = static_cast<std::int64_t>(refuted);
     }
+    const std::size_t outputs = outline_.outputs,
+                      words = std::max<std::size_t>(1, (outputs + 63) / 64);
     std::vector<std::uint32_t> kept;
+    found.to.assign(truths_.size(), Shape::kExcluded);
     for (std::uint32_t i = 0; i < truths_.size(); ++i) {
       if (excluded(i)) continue;
-      if (truths_.holds(i, outputs_)) {
+      if (truths_.holds(i, outline_.places)) {
         found.refuted = std::min(found.refuted, lowest_[i]);
-      } else {
-        kept.push_back(i);
+        found.to[i] = Shape::kRefuted;
+        continue;
       }
+      kept.push_back(i);
+      std::uint64_t& last = truths_.bits[i * truths_.words + words - 1];
+      if (outputs % 64 != 0 || outputs == 0) last &= ~(~std::uint64_t{0} >> outputs % 64);
     }
     const auto bits = [&](std::uint32_t i) {
-      return std::span<const std::uint64_t>(truths_[i], truths_.words);
+      return std::span<const std::uint64_t>(truths_[i], words);
     };
     std::sort(kept.begin(), kept.end(), [&](std::uint32_t a, std::uint32_t b) {
       return std::ranges::lexicographical_compare(bits(a), bits(b));
     });
-    found.outputs = outputs_;
-    found.states.words = truths_.words;
+    found.outputs = outputs;
+    found.states.words = words;
     for (std::size_t k = 0; k < kept.size(); ++k) {
       const std::uint32_t i = kept[k];
       if (k == 0 || !std::ranges::equal(bits(kept[k - 1]), bits(i))) {
@@ -213,16 +250,16 @@ class Shaping {
         found.least.back() = std::min(found.least.back(), lowest_[i]);
         found.most.back() = std::max(found.most.back(), highest_[i]);
       }
+      found.to[i] = static_cast<std::int32_t>(found.least.size() - 1);
     }
     return !kept.empty();
   }
 
   bool excluded(std::size_t combination) const {
-    const auto held = [&](std::int32_t column) {
-      return state(combination, below_.size() + column - first_[below_.size()]) == 1;
-    };
-    return std::any_of(apart_.begin(), apart_.end(),
-                       [&](const auto& pair) { return held(pair.first) && held(pair.second); });
+    const std::size_t below = outline_.below.size();
+    return std::ranges::any_of(outline_.apart, [&](const auto& pair) {
+      return state(combination, below + pair.first) && state(combination, below + pair.second);
+    });
   }
 
   // How many parts what is read weighs: a guess by which what sets an output weighs about the same.
@@ -238,7 +275,7 @@ class Shaping {
       });
       return {usual->first.first, usual->first.second};
     }
-    return {1, below_.size() == 1 ? makes_up() : 1};
+    return {1, outline_.below.size() == 1 ? makes_up() : 1};
   }
 
   // How often a step of the first makes up for a step of the second, on the edges of what sets an
@@ -249,7 +286,7 @@ class Shaping {
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return second[a] < second[b]; });
-    for (std::size_t c = 0; c <= outputs_; ++c) {
+    for (std::size_t c = outline_.handed_on; c <= outline_.places; ++c) {
       bool any = false;
       for (std::size_t i = 0; i < truths_.size() && !any; ++i) any = truths_.holds(i, c);
       if (any) outputs.push_back(c);
@@ -292,12 +329,11 @@ class Shaping {
     return std::max<std::int64_t>(1, read_[0]->heaviest() - below);
   }
 
-  std::vector<const Shape*> below_, read_;
-  std::vector<Numbered> rules_;
-  std::vector<std::pair<std::int32_t, std::int32_t>> apart_;  // columns of inputs
-  std::size_t outputs_;
-  Shape input_;                      // a single one
-  std::vector<std::int32_t> first_;  // column of each that is read
+  const Outline& outline_;
+  std::vector<const Shape*> read_;
+  Shape one_, both_;                      // inputs
+  std::vector<std::int32_t> first_;       // column of each that is read
+  std::vector<std::uint32_t> dimension_;  // and the other way
   std::vector<std::uint32_t> chosen_, combinations_;
   std::vector<std::uint64_t> set_;  // by each output of the last that is read
   States truths_;

@@ -36,14 +36,41 @@ Rows rows_of(const rows::Sums& sums) {
           to_array(std::move(most))};
 }
 
-// Clauses one behind another, where each begins, and variables that none of them defines.
+// Clauses one behind another, where each begins, variables that none of them defines, and whether
+// what is defined is known by numbers.
 void look(rows::Sums* self, const Vector<std::int32_t>& literals,
-          const Vector<std::int32_t>& offsets, const Vector<std::int32_t>& named) {
+          const Vector<std::int32_t>& offsets, const Vector<std::int32_t>& named, bool numbered) {
   const auto of = [](const auto& values) {
     return std::vector<std::int32_t>(values.data(), values.data() + values.shape(0));
   };
   nb::gil_scoped_release release;
-  new (self) rows::Sums(of(literals), of(offsets), span(named));
+  new (self) rows::Sums(of(literals), of(offsets), span(named), numbered);
+}
+
+NumpyArray<std::int32_t> leaves(const rows::Sums& self, std::size_t tree) {
+  return to_array(self.open.at(tree).leaves);
+}
+
+// Choices that weigh most of those allowed, and least of those refuted, a row each.
+std::tuple<NumpyArray<std::uint8_t>, NumpyArray<std::uint8_t>> extremes(
+    const rows::Sums& self, std::size_t tree, const Vector<std::int64_t>& weights,
+    std::size_t count) {
+  const rows::Tree& of = self.open.at(tree);
+  if (weights.shape(0) != of.leaves.size()) throw nb::value_error("one weight for each leaf");
+  const rows::Extremes found(of, span(weights));
+  const auto matrix = [&](const std::vector<rows::Choice>& choices) {
+    std::vector<std::uint8_t> held;
+    for (const rows::Choice& each : choices)
+      held.insert(held.end(), each.held.begin(), each.held.end());
+    return to_numpy(std::move(held), {choices.size(), of.leaves.size()});
+  };
+  return {matrix(found.heaviest(count)), matrix(found.lightest(count))};
+}
+
+bool settle(rows::Sums& self, std::size_t tree, const Vector<std::int64_t>& weights) {
+  if (weights.shape(0) != self.open.at(tree).leaves.size())
+    throw nb::value_error("one weight for each leaf");
+  return self.settle(tree, span(weights));
 }
 
 bool complete(const rows::Sums& self,
@@ -61,15 +88,24 @@ bool may_prevail(const Vector<std::int32_t>& literals, const Vector<std::int32_t
 
 void bind_sums(nb::module_& module) {
   nb::class_<rows::Sums>(module, "Sums", "Linear constraints that clauses hide.")
-      .def("__init__", &look, nb::arg("literals"), nb::arg("offsets"), nb::arg("named"))
+      .def("__init__", &look, nb::arg("literals"), nb::arg("offsets"), nb::arg("named"),
+           nb::arg("numbered"))
       .def("rows", &rows_of, "Literals, how many each row has, weights, and what is most.")
       .def(
           "said", [](const rows::Sums& self) { return to_array(self.said); },
           "Whether each clause is said by rows.")
       .def(
-          "hidden", [](const rows::Sums& self) { return to_array(self.hidden); },
+          "hidden", [](const rows::Sums& self) { return to_array(self.hidden()); },
           "Variables of clauses that rows say alone.")
       .def_prop_ro("prevail", &rows::Sums::prevail, "Whether most clauses are said by rows.")
+      .def_prop_ro(
+          "open", [](const rows::Sums& self) { return self.open.size(); },
+          "How many trees there are whose weights are not known.")
+      .def("leaves", &leaves, nb::arg("tree"), "The literals that a tree reads, place by place.")
+      .def("extremes", &extremes, nb::arg("tree"), nb::arg("weights"), nb::arg("count"),
+           "Choices of leaves that weigh most and are allowed, and least and are refuted.")
+      .def("settle", &settle, nb::arg("tree"), nb::arg("weights"),
+           "Take weights of leaves, none below 0; whether they say the same as the clauses.")
       .def("complete", &complete, nb::arg("values").noconvert(),
            "Give hidden variables values that suit those of the others; false if there are none.");
   module.def("sums_may_prevail", &may_prevail, nb::arg("literals"), nb::arg("offsets"),

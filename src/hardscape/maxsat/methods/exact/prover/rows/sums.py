@@ -8,8 +8,12 @@ from typing import Any, NamedTuple
 
 from hardscape import native
 
+from .halfspaces import settle
+
 #: Most literals of all clauses that are looked through.
 _MOST_LITERALS = 600_000
+#: Processor time that weights may take where a guess is wrong: where sums prevail by guesses, and where not.
+_SECONDS, _SECONDS_MORE = 0.1, 0.5
 
 
 class Sum(NamedTuple):
@@ -36,13 +40,19 @@ class Sums:
     """
 
     def __init__(self, clauses: Sequence[Sequence[int]], named: Iterable[int]) -> None:
-        self._native = native.core.maxsat.Sums(*_flat(clauses, named))
+        # By the numbers of variables first: encoders give outputs later ones than what these are made of.
+        flat = _flat(clauses, named)
+        self._native, said = _looked(*flat, True)
+        if not self._native.prevail:
+            other, more = _looked(*flat, False)
+            if more.sum() > said.sum():
+                self._native, said = other, more
         literals, sizes, weights, most = (x.tolist() for x in self._native.rows())
         self.rows: list[Sum] = []
         for size, least in zip(sizes, most, strict=True):
             self.rows.append(Sum(literals[:size], weights[:size], least))
             del literals[:size], weights[:size]
-        self.left = list(itertools.compress(clauses, self._native.said() == 0))
+        self.left = list(itertools.compress(clauses, said == 0))
         self.hidden: set[int] = set(self._native.hidden().tolist())
         self.prevail: bool = self._native.prevail
 
@@ -64,6 +74,13 @@ class Sums:
         able: bool = self._native.complete(told)
         values[:] = told.tolist()
         return able
+
+
+def _looked(literals: Any, offsets: Any, named: Any, numbered: bool) -> tuple[Any, Any]:
+    """What is found of clauses, and which of them it says."""
+    found = native.core.maxsat.Sums(literals, offsets, named, numbered)
+    settle(found, _SECONDS if found.prevail else _SECONDS_MORE)
+    return found, found.said()
 
 
 def _flat(clauses: Sequence[Sequence[int]], named: Iterable[int]) -> tuple[Any, Any, Any]:
