@@ -71,15 +71,15 @@ def test_no_multipliers_say_more_than_a_box_holds(seed):
     costs = arithmetic.Costs.of(formula, board)
     branching = branches.Branching.of(costs, {})
     assert branching is not None
-    n, first = formula["variables"], costs.first
-    lower = rng.integers(0, 2, first).astype(np.int8)
-    upper = np.maximum(lower, rng.integers(0, 2, first).astype(np.int8))
-    lower[n:], upper[n:] = 0, 1
+    n, shown = formula["variables"], branching._shown  # others are hidden behind rows
+    lower = rng.integers(0, 2, len(shown)).astype(np.int8)
+    upper = np.maximum(lower, rng.integers(0, 2, len(shown)).astype(np.int8))
+    lower[shown >= n], upper[shown >= n] = 0, 1
     box = branches.Branch(lower, upper, 0, 0)
     held = [
         cost
         for bits, cost in every.items()
-        if all(a <= x <= b for a, x, b in zip(lower, bits, upper, strict=False))
+        if all(a <= bits[v] <= b for a, v, b in zip(lower, shown, upper, strict=True) if v < n)
     ]
     rows = len(branching._rows.norms)
     for scale in (0.0, 0.3, 1.0, 30.0, 1e9, 1e30):
@@ -102,15 +102,16 @@ def test_what_is_fixed_no_better_assignment_lacks(seed):
     assert branching is not None
     assert every
     branching._until = math.inf
-    n, box = formula["variables"], branching._left[0]
+    box = branching._left[0]
+    first = branching._shown[branching._shown < formula["variables"]]  # others have no values here
     assert branching._program.run()
     bound, reduced = branching._bounded(branching._prices, branching._program.duals, box)
     for most in set(every.values()):
         below, above = branching._fixed(box, reduced, branching._scale * most - bound)
         for bits, cost in every.items():
             if cost <= most:
-                assert (below[:n] <= bits).all()
-                assert (above[:n] >= bits).all()
+                assert (below[: len(first)] <= np.array(bits)[first]).all()
+                assert (above[: len(first)] >= np.array(bits)[first]).all()
 
 
 def test_a_solver_that_is_wrong_costs_time_alone(monkeypatch):
