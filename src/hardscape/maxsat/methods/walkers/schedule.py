@@ -328,13 +328,12 @@ class Schedule:
         """What grows begins again where clause weighting has found something better, and then, where some
         clauses are hard, nothing in a turn.
 
-        Where little is violated a solver is asked for all clauses, too, in half of a turn where some are hard.
+        Where little is violated a solver is asked for all clauses, too, in half of a turn.
         Where clause weighting itself has never satisfied the hard ones, wishes that are literals are exchanged
         when no more can join, and who stays behind has ever less of the turns.
         """
         work = self._walker.work
         together: Together | None = None
-        half = int(work.formula.num_hard > 0)
         swaps = wishes_are_literals(work.formula) and swapping_is_possible(work.formula)
         searches: list[Weighing | Swapping] = [weighing]
         late: dict[Search, int] = {}
@@ -348,7 +347,7 @@ class Schedule:
             while not growing.given_up:
                 yield from self._asked(growing, turn, weighing, vain)
                 turn *= 2
-                yield from self._asked(together, turn >> half, weighing, vain)
+                yield from self._asked(together, turn // 2, weighing, vain)
                 yield (
                     weighing,
                     turn
@@ -371,7 +370,7 @@ class Schedule:
                     swaps = False
                 before = weighing.cost() if work.formula.num_hard else known
                 turn *= 2
-                yield from self._asked(together, turn >> half, weighing, vain)
+                yield from self._asked(together, turn // 2, weighing, vain)
                 for search in searches[::-1]:
                     if isinstance(search, Weighing) or not search.given_up:
                         less = len(searches) > 1
