@@ -39,6 +39,7 @@ class HostDevice:
     """A GPU of one multiprocessor, which is the CPU."""
 
     multiprocessors = 1
+    free = 2**40
 
     def __init__(self, monkeypatch: Any, most_shared: int = 1 << 18) -> None:
         monkeypatch.setitem(sys.modules, "cupy", cupy_on_host())
@@ -49,6 +50,9 @@ class HostDevice:
         return lambda grid, threads, *given, shared: self._place.launch(
             kernel, grid, threads, *given, shared=shared
         )
+
+    def free_memory(self) -> int:
+        return self.free
 
     def rest(self) -> None:
         pass

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 import numpy as np
 import pytest
 
+from hardscape.engine import Context, Cuda, Shard
+from hardscape.errors import BudgetError
 from hardscape.maxsat import Formula, WeightingOptions
+from hardscape.maxsat.incumbent import Incumbent
+from hardscape.maxsat.methods.exact.exact import Proof
+from hardscape.maxsat.methods.islands import islands
+from hardscape.maxsat.methods.islands.islands import WeighingIslands
 from hardscape.maxsat.methods.islands.weighing import weighing
 from hardscape.maxsat.methods.islands.weighing.tables import WeighingTables
 from hardscape.maxsat.methods.islands.weighing.weighing import CpuWeighers, CudaWeighers, Layout
@@ -72,6 +80,29 @@ def test_every_walk_is_that_of_its_stream(kind, near, shared, monkeypatch):
         guest = rng.integers(0, 2, n).astype(np.uint8)
         for batch in (plain, found):
             batch.adopt(sources, guest)
+
+
+def test_a_gpu_whose_memory_others_have_is_not_begun_with(monkeypatch):
+    """And the proof goes on beside it."""
+    formula = partial(70, 90, 60, 1)
+    device = HostDevice(monkeypatch)
+    device.free = 1000
+    tables = WeighingTables.of(formula, WeightingOptions())
+    initials = np.zeros((1, formula.num_variables), dtype=np.uint8)
+    with pytest.raises(BudgetError, match="GB are free"):
+        CudaWeighers(tables, initials, 1, 0, 4, device)
+
+    @contextmanager
+    def full(_):
+        yield device
+
+    monkeypatch.setattr(islands, "cuda_device", full)
+    walks = WeighingIslands(formula, seed=1, walks=4)
+    proof = Proof(formula, 0, Incumbent(formula, None, 0.0), beside=1, islands=walks)
+    with pytest.warns(RuntimeWarning, match="the CPU searches alone"):
+        found = proof.run(Shard(1, 1, 2), Context(Cuda(0), None, STOP))
+    assert found.complete
+    assert not found.partial["flips"][0]
 
 
 def test_bits_move_out_of_shared_memory_where_they_do_not_fit():

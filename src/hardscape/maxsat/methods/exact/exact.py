@@ -8,6 +8,7 @@ import signal
 import subprocess
 import threading
 import time
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from hardscape.arguments import MAX_SEED
 from hardscape.engine import Context, Cpu, Cuda, Partial, Shard, ShardResult, Work, resolve, split
-from hardscape.errors import HardscapeError, MissingDependencyError
+from hardscape.errors import BudgetError, HardscapeError, MissingDependencyError
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.elimination.elimination import Tables
@@ -134,9 +135,12 @@ class Proof(Work[Partial]):
         """Run a prover and listen to it, or let a walker go."""
         flips = 0
         if shard.index and self.islands is not None and isinstance(context.device, Cuda):
-            walked = self.islands.run(
-                Shard(shard.index - 1, shard.start - 1, shard.stop - 1), context
-            )
+            on_gpu = Shard(shard.index - 1, shard.start - 1, shard.stop - 1)
+            try:
+                walked = self.islands.run(on_gpu, context)
+            except BudgetError as error:  # others have the GPU's memory
+                warnings.warn(f"the CPU searches alone: {error}", RuntimeWarning, stacklevel=2)
+                return ShardResult(_partial(), complete=True)
             return ShardResult(_partial(flips=int(walked.partial["flips"][0])), walked.complete)
         if shard.index and self.local is not None:
             walker = self.local.walker(shard.index - 1, context)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from hardscape import native
 from hardscape.engine import Kernel, kernel
 from hardscape.engine.cuda import CudaDevice
+from hardscape.errors import BudgetError
 from hardscape.maxsat.methods.islands.batch import CpuBatch, WalkBatch, elites_of
 from hardscape.maxsat.methods.islands.cuda import packed, unpacked
 from hardscape.maxsat.methods.islands.weighing.tables import WeighingTables, walk_bytes
@@ -137,6 +138,14 @@ class CudaWeighers(WalkBatch):
         n, m, words = tables.num_variables, len(tables.unit), tables.words
         layout = Layout.of(n, min(MOST_BITS, device.most_shared))
         self._block, self._shared = layout.walks, layout.shared
+        literal = tables.literal if tables.wide else tables.literal.astype(np.uint16)
+        places = tables.occurrences, tables.first, tables.start
+        read = (*places, literal, tables.unit, tables.cost, tables.tempers)
+        free, needed = device.free_memory(), sum(a.nbytes for a in read) + walk_bytes(n, m)
+        if needed > free:
+            raise BudgetError(
+                f"walks need {needed / 1e9:.3g} GB of the GPU's memory; {free / 1e9:.3g} GB are free"
+            )
         kernels = weighing_kernels(
             threads=32 * layout.walks,
             near=layout.near,
@@ -146,12 +155,10 @@ class CudaWeighers(WalkBatch):
         self._kernels = {name: device.load(kernel) for name, kernel in kernels.items()}
         if walks is None:
             blocks = self._kernels["run"].blocks_per_multiprocessor(32 * self._block, self._shared)
-            room = int(MEMORY * device.free_memory()) // walk_bytes(n, m)
+            room = int(MEMORY * free) // walk_bytes(n, m)
             walks = max(1, min(max(1, blocks) * device.multiprocessors * self._block, room))
         self.walks = walks
-        literal = tables.literal if tables.wide else tables.literal.astype(np.uint16)
-        read = (tables.occurrences, tables.first, tables.start, literal, tables.unit)
-        self._keep = [cupy.asarray(array) for array in (*read, tables.cost, tables.tempers)]
+        self._keep = [cupy.asarray(array) for array in read]
         sizes = n | m << 32, tables.num_hard | len(tables.tempers) << 32
         self._tables = _addresses(self._keep, *sizes, tables.most | tables.lasting << 32)
         self._best_truths = cupy.zeros((walks + 1, words), dtype=np.uint32)  # and the guest's
