@@ -39,8 +39,9 @@ _FIRST_ALONE, _MOST_SWAPPED, _MOST_GROWN = 8_000, 200_000, 3_000_000
 _MOST_HIT, _OPENING = 3_000_000, 200_000
 #: Literals above which no circuit is looked for.
 _MOST_DIAGNOSED = 3_000_000
-#: Rounds of two searches before a third one exchanges soft clauses.
-_BEFORE_SWAPS = 5
+#: Rounds of two searches before a third one exchanges soft clauses; where none satisfies the hard ones it
+#: begins once both had so many flips on each variable, if clause weighting does not fall.
+_BEFORE_SWAPS, _YOUNG = 5, 8
 #: More flips before a solver is asked about small formulas without hard clauses: to begin with one takes it
 #: as long, and their optima are often found before.
 _BEFORE_GROWN = 100_000
@@ -244,13 +245,17 @@ class Schedule:
             yield weighing, turn
         searches: list[Hitting | Weighing | Swapping] = [hitting, weighing]
         late: dict[Search, int] = {}
+        hard = weighing.cost()[0]
         for count in itertools.count():
             if self._walker.flips >= go_on:
                 self._tell_best(hitting, searches)
                 yield from iter(lambda: next(vertices, None), None)  # until a rest
                 go_on = _RESTED * self._walker.flips
             best = min(searches, key=lambda each: each.cost())
-            ready = count > _BEFORE_SWAPS or best.cost()[0] > 0
+            hard, before = weighing.cost()[0], hard
+            young = self._walker.flips < _YOUNG * work.formula.num_variables
+            falls = young or hard <= FALLING * before
+            ready = count > _BEFORE_SWAPS or (best.cost()[0] > 0 and not falls)
             if ready and len(searches) == 2 and swapping_is_possible(work.formula):
                 initial = None if best.cost()[0] else best.best()
                 swapping = Swapping(work.formula, *how, work.target, initial, self._walker.stop)
