@@ -382,12 +382,12 @@ class Schedule:
                         yield search, self.standing.less(search, turn, late) if less else turn
 
     def _covering_turns(self, weighing: Weighing, turn: int) -> Iterator[tuple[Search, int]]:
-        """First as many flips; then the better one has more than the other."""
+        """Clause weighting and the search for covers by turns: who is behind at first may be ahead later."""
         work = self._walker.work
         how = work.target, work.seed, self._stream, weighing.best()
         covering = Covering(work.formula, *how, self._walker.stop)
         yield covering, turn
         while True:
             turn *= 2
-            for search, other in ((weighing, covering), (covering, weighing)):
-                yield search, turn if search.cost() <= other.cost() else turn // _LESS
+            yield weighing, turn
+            yield covering, turn
