@@ -95,7 +95,7 @@ class Rules {
 inline bool may_prevail(const Flat& clauses, std::span<const std::int32_t> named) {
   // Most literals of all clauses, share of clauses with three, and of rules among those of other
   // variables than named ones.
-  constexpr double kMostLiterals = 600'000, kTernary = 0.25, kRules = 0.95;
+  constexpr double kMostLiterals = 600'000, kTernary = 0.125, kRules = 0.95;
   if (static_cast<double>(clauses.literals.size()) > kMostLiterals) return false;
   std::vector<std::uint8_t> is_named(clauses.variables() + 1);
   for (const std::int32_t v : named)
