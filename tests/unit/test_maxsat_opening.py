@@ -122,7 +122,7 @@ def test_wishes_are_exchanged_where_clause_weighting_never_satisfied_the_hard_cl
     assert ("Swapping" in searches) is not satisfies
 
 
-def test_all_clauses_are_asked_for_in_turns_as_long_as_clause_weightings(monkeypatch):
+def test_all_clauses_are_asked_for_in_turns_half_as_long_as_clause_weightings(monkeypatch):
     rng, n, turns, ends = np.random.default_rng(5), 250, [], set()
     soft = [
         [int(v * rng.choice([-1, 1])) for v in rng.choice(n, size, replace=False) + 1]
@@ -141,7 +141,8 @@ def test_all_clauses_are_asked_for_in_turns_as_long_as_clause_weightings(monkeyp
     asked = [i for i, (name, _) in enumerate(turns) if name == "Together"]
     assert asked
     for i in asked:
-        assert all(turn == turns[i][1] for name, turn in turns[i + 1 : i + 2] if name == "Weighing")
+        after = [turn for name, turn in turns[i + 1 : i + 2] if name == "Weighing"]
+        assert all(turn == 2 * turns[i][1] for turn in after)
 
 
 class Stub:
