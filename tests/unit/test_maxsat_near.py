@@ -10,7 +10,7 @@ import pytest
 from hardscape import maxsat
 from hardscape.engine import Context, Cpu
 from hardscape.maxsat.incumbent import Incumbent
-from hardscape.maxsat.methods.exact import exact, near
+from hardscape.maxsat.methods.exact import exact, near, proof
 
 pytest.importorskip("pysat")
 pytest.importorskip("rustsat")
@@ -69,7 +69,7 @@ def test_short_proofs_start_no_process(monkeypatch):
     def started(*_, **__):
         raise AssertionError("a process")
 
-    monkeypatch.setattr(exact, "started", started)
+    monkeypatch.setattr(proof, "started", started)
     for seed in range(10):
         formula = formula_of(seed, 0.0)
         result = maxsat.solve(formula, method="exact", threads=1, device="cpu", seed=1)
@@ -118,8 +118,8 @@ def alone(monkeypatch):
     def refuse(*args, **options):
         raise AssertionError("a process was started")
 
-    monkeypatch.setattr(exact, "started", refuse)
-    monkeypatch.setattr(exact, "proven_at_once", refuse)
+    monkeypatch.setattr(proof, "started", refuse)
+    monkeypatch.setattr(proof, "proven_at_once", refuse)
     monkeypatch.setattr(exact.Tables, "of", lambda formula: None)
 
 
@@ -161,8 +161,8 @@ def test_contradictions_and_stops_in_this_process(alone):
 @pytest.mark.parametrize("seed", range(4))
 def test_what_is_not_over_soon_goes_on_in_a_process(monkeypatch, seed):
     calls = []
-    begin = exact.started
-    monkeypatch.setattr(exact, "started", lambda *a, **k: calls.append(1) or begin(*a, **k))
+    begin = proof.started
+    monkeypatch.setattr(proof, "started", lambda *a, **k: calls.append(1) or begin(*a, **k))
     monkeypatch.setattr(exact.Tables, "of", lambda formula: None)
     monkeypatch.setattr(near, "_HERE", 0.0)
     formula = pigeons(5) if seed == 0 else formula_of(seed, 0.0)

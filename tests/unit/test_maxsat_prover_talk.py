@@ -23,7 +23,7 @@ pytest.importorskip("pysat")
 pytest.importorskip("rustsat")
 
 
-from hardscape.maxsat.methods.exact import exact, near
+from hardscape.maxsat.methods.exact import near, proof
 from hardscape.maxsat.methods.exact.prover import board as boards
 from hardscape.maxsat.methods.exact.prover import main as process
 from hardscape.maxsat.methods.exact.prover import oracle as oracles
@@ -81,7 +81,7 @@ def test_a_checked_proof_says_so():
 
 @pytest.mark.parametrize("threads", [None, 1, 2, 8])
 def test_bounds_meet_from_both_sides(threads, monkeypatch):
-    monkeypatch.setattr(exact, "_LATER", 0.02)
+    monkeypatch.setattr(proof, "_LATER", 0.02)
     formula = hard_formula(n=40)
     bounds = []
     result = maxsat.solve(formula, threads=threads, seed=1, on_bound=bounds.append, device="cpu")
@@ -93,7 +93,7 @@ def test_bounds_meet_from_both_sides(threads, monkeypatch):
 
 
 def test_hard_clauses_that_contradict_one_another_end_all_provers(monkeypatch):
-    monkeypatch.setattr(exact, "_LATER", 0.02)
+    monkeypatch.setattr(proof, "_LATER", 0.02)
     pigeons = [[7 * p + h + 1 for h in range(7)] for p in range(8)]
     holes = [
         [-a, -b] for row in zip(*pigeons, strict=True) for a, b in itertools.combinations(row, 2)

@@ -11,7 +11,7 @@ import pytest
 
 from hardscape.benchmarks.maxsat.formulas import partial_3sat
 from hardscape.maxsat import Formula, solve
-from hardscape.maxsat.methods.exact import exact, pace
+from hardscape.maxsat.methods.exact import exact, pace, proof
 from hardscape.maxsat.methods.exact.pace import Pace
 from hardscape.maxsat.methods.exact.sharing import Sharing, Turns, first_share, shown
 from hardscape.maxsat.methods.walkers import local
@@ -395,7 +395,8 @@ def test_up_to_a_short_limit_a_prover_waits_for_a_search_that_gets_on(gets_on, m
     monkeypatch.setattr(Pace, "still", not gets_on)
     for name, value in ("_SEARCHED_LONG", 0.0), ("_SEARCHED_MOST", 9.0), ("_SECONDS", 0.0):
         monkeypatch.setattr(pace, name, value)  # on a busy machine it takes long
-    monkeypatch.setattr(exact, "SMALL", 0)  # of small formulas it does not
+    for module in (exact, proof):
+        monkeypatch.setattr(module, "SMALL", 0)  # of small formulas it does not
     n, soft, weights, hard = partial_3sat(150, 800, 0.3, 1)
     formula = Formula.from_clauses(soft, weights, hard=[*hard, [1, 2]], num_variables=n)
     result = solve(formula, seed=1, time_limit=1.5, threads=1, device="cpu")
@@ -473,7 +474,8 @@ def test_assignments_near_a_linear_program_are_begun_with_if_the_limit_lets_them
 def test_a_search_that_ends_before_a_proof_does_not_begin_anew(monkeypatch):
     began = []
     begin = local.Walker.__init__
-    monkeypatch.setattr(exact, "SMALL", 0)
+    for module in (exact, proof):
+        monkeypatch.setattr(module, "SMALL", 0)
     monkeypatch.setattr(exact, "proof_pays", lambda *_, **__: False)
     monkeypatch.setattr(local.Walker, "__init__", lambda *told: began.append(begin(*told)))
     n, soft, weights, hard = partial_3sat(40, 300, 0.3, 1)
