@@ -135,7 +135,7 @@ def test_a_bound_that_will_not_meet_the_other_one_is_no_find():
     assert seen == [0.6, 0.7, 0.8]
 
 
-@pytest.mark.parametrize("best", [None, found(3, hard=1)])
+@pytest.mark.parametrize("best", [None, found(3, hard=20)])
 def test_the_prover_has_most_until_the_hard_clauses_hold(best):
     walker = Pace()
     walker.walked(1.0, best, best)
@@ -147,17 +147,13 @@ def test_the_prover_has_most_until_the_hard_clauses_hold(best):
 
 
 def test_half_is_a_walkers_that_may_soon_satisfy_the_hard_clauses():
-    def of(*violated):
-        walker, best = Pace(), found(9, hard=100)
-        for count in violated:
-            new = best if count == best.hard_violations else found(9, hard=count)
-            walker.walked(0.4, best, new)
-            best = new
+    def of(violated, seconds):
+        walker, best = Pace(), found(9, hard=violated)
+        walker.walked(seconds, best, best)
         return Sharing(0.8, best, 0, walker).of(best)
 
-    assert of(100) == 0.5  # it has hardly begun
-    assert of(100, 100, 100) == of(90, 90, 90) == 0.05
-    assert of(90, 80, 80) == of(100, 100, 99) == 0.5  # it gets on
+    assert of(1000, 0.4) == of(10, 9.0) == 0.5  # it has hardly begun; few are left
+    assert of(1000, 0.6) == of(11, 9.0) == 0.05
 
 
 def words(*turns, first=0.8, left=5.0, hard=True):
@@ -240,7 +236,7 @@ def test_a_walker_waits_from_the_first_assignment_on():
         walker, best = Pace(), found(1000)
         sharing = Sharing(0.9, None, 0, walker, time.monotonic() + 10.0)
         walker.walked(1.0, None, None)
-        assert sharing.of(found(5, hard=1), 0, 0.5) == 0.05
+        assert sharing.of(found(5, hard=20), 0, 0.5) == 0.05
         sharing.of(best, 0, 1.0)
         sharing.judge(best, best, 0, idle, 1.0)
         return sharing.of(best, 0, 1.2)
@@ -297,7 +293,7 @@ def test_no_word_is_waited_for_soon_of_a_proof_that_promises_little(left, share)
 
 
 def test_a_short_limit_is_shared_alike_until_the_hard_clauses_hold():
-    best, walker = found(7, hard=1), Pace()
+    best, walker = found(7, hard=20), Pace()
     walker.walked(1.0, best, best)
     for left, share in (1.0, 0.5), (9.0, 0.05):
         assert Sharing(0.8, best, 0, walker, time.monotonic() + left).of(best) == share

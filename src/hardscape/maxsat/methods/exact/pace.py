@@ -34,11 +34,11 @@ LONGER, _SEARCHED_LEAST = 5.0, 0.3
 #: literal, after which assignments that cost little more than the program are there. A proof begins at once up
 #: to a short limit, too, of no less than that, if the search's bound promises something.
 _PRICED, _FIRST, _FIRST_EACH = 65, 0.6, 3.75e-5
-#: Seconds at least, and for each literal, that a proof takes to find what its linear programs lead to; and what
-#: the simpler clauses of a circuit do, whose variables occur no more often than that in the mean. The first of
-#: that comes within so many seconds: such a proof begins at once where these are left.
+#: Seconds at least, and for each literal, that a proof takes to find what its linear programs lead to; and
+#: seconds for what the simpler clauses of a circuit do, whose variables occur no more often than that in the
+#: mean. The first of that comes within so many: such a proof begins at once where these are left.
 _OPENS, _OPENS_EACH = 0.6, 2e-5
-_GATES, _GATES_EACH, _OCCURS, FIRST_GATES = 2.5, 1.2e-5, 16, 1.5
+_GATES, _OCCURS, FIRST_GATES = 2.5, 16, 1.5
 #: What is known of formulas whose proof begins with linear programs.
 _PROGRAMS = WeakKeyDictionary[Formula, bool]()
 
@@ -52,16 +52,11 @@ class Pace:
     def __init__(self) -> None:
         self.seconds = 0.0
         self._gains: list[tuple[float, float]] = []  # logarithms of costs' ratios, and when
-        self._eased = 0.0  # when fewer hard clauses were violated
 
     def walked(self, seconds: float, before: Improvement | None, after: Improvement | None) -> None:
         """Take what was the best before and after so many more seconds."""
         self.seconds += seconds
-        if after is None or after is before:
-            return
-        if after.hard_violations:
-            if before is None or after.hard_violations < before.hard_violations:
-                self._eased = self.seconds
+        if after is None or after is before or after.hard_violations:
             return
         first = before is None or before.hard_violations
         gain = (
@@ -78,11 +73,6 @@ class Pace:
     def idle(self) -> float:
         """Seconds since the last find."""
         return self.seconds - (self._gains[-1][0] if self._gains else 0.0)
-
-    @property
-    def eases(self) -> bool:
-        """Whether the last part of the time left fewer hard clauses violated."""
-        return self._eased > _STUCK * self.seconds
 
     @property
     def stuck(self) -> bool:
@@ -162,10 +152,9 @@ def opening(formula: Formula) -> float:
 
     That is one that begins with linear programs, and one of a circuit that no walker is able to satisfy.
     """
-    size = len(formula.literals)
-    if _circuit(formula):
-        return max(_GATES, _GATES_EACH * size)
-    return max(_OPENS, _OPENS_EACH * size) if programs_first(formula) else 0.0
+    if programs_first(formula):
+        return max(_OPENS, _OPENS_EACH * len(formula.literals))
+    return _GATES if _circuit(formula) else 0.0
 
 
 def _circuit(formula: Formula) -> bool:

@@ -36,9 +36,9 @@ _TRIED, _SHORT = 0.25, 20.0
 _WORDLESS, _MOST_WORDLESS, _WORDS = 0.1, 2.5, 0.6
 #: Most of the time left that the prover has, but for so little, where its proof begins with linear programs.
 _COUNTED = 0.5
-#: Seconds of its own in which a walker that violates hard clauses has half of the time, and as long as it gets
-#: on: most that satisfy them at all do so by then. Else a solver is likelier to.
-_TRIES = 0.75
+#: Seconds of its own in which a walker that violates hard clauses has half of the time, and how many violated
+#: ones are so few that it has it longer. Most that satisfy them do so by then; else a solver is likelier to.
+_TRIES, _FEW = 0.5, 10
 #: Share of the time left that the prover has before the walker's first turn, and most seconds: its first
 #: assignments are better than most that a walker has by then.
 _AHEAD, _MOST_AHEAD = 0.05, 0.5
@@ -137,8 +137,8 @@ class Sharing:
         """
         if best is None or best.hard_violations:
             self._held = self._pace.seconds
-            tries = self._pace.seconds < _TRIES or self._pace.eases
-            return _HALF if tries else self._violated
+            few = best is not None and best.hard_violations <= _FEW
+            return _HALF if few or self._pace.seconds < _TRIES else self._violated
         if not self._said:
             if lower or best is not self._best:
                 self._said, self._patient = True, (1 + _WORDS) * proved if self._waited else 0.0

@@ -164,7 +164,7 @@ class Walker:
 
     @property
     def able(self) -> bool:
-        """Whether clause weighting satisfies the hard clauses by itself."""
+        """Whether it satisfies the hard clauses without a solver."""
         return self._schedule.standing.able
 
     def walk(self, seconds: float = math.inf, *, busy: bool = False) -> bool:

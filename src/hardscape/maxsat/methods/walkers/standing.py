@@ -35,12 +35,16 @@ class Standing:
         self._walker, self._close = walker, close_to_all(formula)
         self._own: dict[Search, tuple[int, int]] = {}  # what each has found, and not adopted
         self._led: set[Search] = set()  # by others to where the hard clauses hold
+        self._first: Search | None = None  # that satisfied them
         self._violated: dict[Search, int] = {}  # hard clauses before each one's last turn
 
     def note(self, search: Search) -> None:
         """Take what a search has as its own."""
-        if not isinstance(search, Walking):
-            self._own[search] = search.cost()
+        if isinstance(search, Walking):
+            return
+        self._own[search] = search.cost()
+        if self._first is None and self.satisfies(search):
+            self._first = search
 
     def lead(self, search: Search) -> None:
         """Hear that a search goes on from another one's assignment that satisfies the hard clauses."""
@@ -53,8 +57,9 @@ class Standing:
 
     @property
     def able(self) -> bool:
-        """Whether clause weighting satisfies the hard clauses by itself."""
-        return any(isinstance(search, Weighing) and self.satisfies(search) for search in self._own)
+        """Whether clause weighting, or what was first to, satisfies the hard clauses without a solver."""
+        able = (each for each in self._own if isinstance(each, Weighing) and self.satisfies(each))
+        return isinstance(self._first, Hitting) or any(able)
 
     def satisfies(self, search: Search) -> bool:
         """Whether a search has found assignments by itself under which the hard clauses hold."""
