@@ -12,9 +12,12 @@ import pytest
 
 from hardscape.engine import Context, Cpu
 from hardscape.maxsat import Formula, solve
+from hardscape.maxsat.incumbent import Incumbent
+from hardscape.maxsat.methods.asking.swaps import Swapping
 from hardscape.maxsat.methods.exact import exact
 from hardscape.maxsat.methods.walkers.local import LocalSearch, Walker
 from hardscape.maxsat.methods.walkers.standing import Standing
+from hardscape.maxsat.methods.weighting.searches import Hitting
 from helpers.maxsat_clauses import random_clauses
 
 pytest.importorskip("pysat", reason="python-sat is not installed")
@@ -81,6 +84,30 @@ def test_what_follows_another_ones_assignment_is_not_found_by_itself():
     assert standing.satisfies(alone)
     assert not standing.satisfies(led)
     assert walker.able
+
+
+def test_who_is_able_asks_no_solver():
+    formula = parities(100, 60, 3)
+    solved = solve(formula, seed=1, threads=1, time_limit=5).assignment
+    incumbent = Incumbent(formula, None, 0.0)
+
+    def able(first=None):
+        work = LocalSearch(formula, False, 1, 1, 0, incumbent=incumbent)
+        walker = work.walker(0, Context(Cpu(), None, STOP))
+        if first is not None:
+            walker._schedule.standing.note(first)
+        return walker.able
+
+    swapping = Swapping(formula, 1, 0, 0, solved, STOP)
+    hitting = Hitting(formula, 0, 1, 0, solved, STOP)
+    hitting.run(1000, STOP)
+    assert swapping.cost()[0] == hitting.cost()[0] == 0
+    assert [able(first) for first in (None, swapping, hitting)] == [False, False, True]
+    incumbent.offer(solved)
+    assert able()  # it holds from the start
+    assert not able(swapping)
+    incumbent.suggest(1 - solved)
+    assert not able()  # a prover found it
 
 
 class Violating:

@@ -68,6 +68,11 @@ class Incumbent:
         return self.improvements[-1] if self.improvements else None
 
     @property
+    def feasible(self) -> bool:
+        """Whether the best one satisfies the hard clauses."""
+        return self.best is not None and self.best.hard_violations == 0
+
+    @property
     def reached(self) -> bool:
         """Whether the best one is at the target."""
         best = self.best

@@ -13,7 +13,7 @@ from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.walkers.schedule import swapping_pays
 from hardscape.maxsat.methods.weighting.searches import asks_for_a_cover
 from hardscape.maxsat.result import Improvement
-from hardscape.maxsat.task import Task
+from hardscape.maxsat.task import SMALL, Task
 
 #: A walker gets on where what it found in the last part of its time lowered the cost by such a share of it.
 _PART, _GAIN = 0.4, 0.006
@@ -36,9 +36,10 @@ LONGER, _SEARCHED_LEAST = 5.0, 0.3
 _PRICED, _FIRST, _FIRST_EACH = 65, 0.6, 3.75e-5
 #: Seconds at least, and for each literal, that a proof takes to find what its linear programs lead to; and
 #: seconds for what the simpler clauses of a circuit do, whose variables occur no more often than that in the
-#: mean. The first of that comes within so many: such a proof begins at once where these are left.
+#: mean. The first of that comes within so many: a proof in a process of its own begins at once where these are
+#: left.
 _OPENS, _OPENS_EACH = 0.6, 2e-5
-_GATES, _OCCURS, FIRST_GATES = 2.5, 16, 1.5
+_GATES, _OCCURS, FIRST_GATES = 2.5, 16, 1.25
 #: What is known of formulas whose proof begins with linear programs.
 _PROGRAMS = WeakKeyDictionary[Formula, bool]()
 
@@ -158,8 +159,9 @@ def opening(formula: Formula) -> float:
 
 
 def _circuit(formula: Formula) -> bool:
-    """Whether clauses may be those of a circuit, which get fewer when they are simplified."""
-    seldom = len(formula.literals) <= _OCCURS * formula.num_variables
+    """Whether clauses may be those of a large circuit, which get fewer when they are simplified."""
+    size = len(formula.literals)
+    seldom = SMALL < size <= _OCCURS * formula.num_variables
     return seldom and formula.num_hard > 0 and not programs_first(formula)
 
 

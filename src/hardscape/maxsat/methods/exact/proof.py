@@ -142,7 +142,8 @@ class Proof(Work[Partial]):
         """Have a process prove, in turns with a walker where it has the only thread."""
         if turns is None and self.in_turns and self.local is not None:
             walker = self.local.walker(0, context)
-            walker.walk(_MEANWHILE)  # a process needs a moment to begin
+            if self.incumbent.feasible:  # else one step may take seconds
+                walker.walk(_MEANWHILE)  # a process needs a moment to begin
             turns = self.turns(walker, 0 if whole else self.constant)
         how = self.incumbent, context, self.ended, self.constant
         return Dialogue(talker, *how, flips=flips, whole=whole, turns=turns).result()

@@ -164,8 +164,10 @@ class Walker:
 
     @property
     def able(self) -> bool:
-        """Whether it satisfies the hard clauses without a solver."""
-        return self._schedule.standing.able
+        """Whether the hard clauses are satisfied without a solver, by it or from the start."""
+        incumbent, standing = self.work.incumbent, self._schedule.standing
+        given = incumbent is not None and incumbent.suggested is None and incumbent.feasible
+        return standing.able or (given and standing.first is None)
 
     def walk(self, seconds: float = math.inf, *, busy: bool = False) -> bool:
         """Search for so long, by the processor's time if `busy`; False if stopped before the end."""

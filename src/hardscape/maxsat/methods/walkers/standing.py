@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from hardscape.maxsat.formula import Formula
+from hardscape.maxsat.methods.asking.asking import Asking
 from hardscape.maxsat.methods.asking.swaps import Swapping
 from hardscape.maxsat.methods.weighting.searches import NEVER, Hitting, Search, Walking, Weighing
 
@@ -35,7 +36,7 @@ class Standing:
         self._walker, self._close = walker, close_to_all(formula)
         self._own: dict[Search, tuple[int, int]] = {}  # what each has found, and not adopted
         self._led: set[Search] = set()  # by others to where the hard clauses hold
-        self._first: Search | None = None  # that satisfied them
+        self.first: Search | None = None  # that satisfied them
         self._violated: dict[Search, int] = {}  # hard clauses before each one's last turn
 
     def note(self, search: Search) -> None:
@@ -43,8 +44,8 @@ class Standing:
         if isinstance(search, Walking):
             return
         self._own[search] = search.cost()
-        if self._first is None and self.satisfies(search):
-            self._first = search
+        if self.first is None and self.satisfies(search):
+            self.first = search
 
     def lead(self, search: Search) -> None:
         """Hear that a search goes on from another one's assignment that satisfies the hard clauses."""
@@ -58,8 +59,9 @@ class Standing:
     @property
     def able(self) -> bool:
         """Whether clause weighting, or what was first to, satisfies the hard clauses without a solver."""
-        able = (each for each in self._own if isinstance(each, Weighing) and self.satisfies(each))
-        return isinstance(self._first, Hitting) or any(able)
+        if self.first is not None and not isinstance(self.first, Asking):
+            return True
+        return any(isinstance(each, Weighing) and self.satisfies(each) for each in self._own)
 
     def satisfies(self, search: Search) -> bool:
         """Whether a search has found assignments by itself under which the hard clauses hold."""
