@@ -22,9 +22,9 @@ _OPENING = 3.0
 _FIRST, _LONGEST, _GROWTH = 0.3, 20.0, 1.5
 #: The same for cores and branches alone at first, of up to so many literals: short proofs need nothing else.
 _ALONE, _SMALL = (0.1, 0.2, 0.5), 20_000
-#: The same before the clauses are simplified, at least and, but for circuits, for each literal: twice what that
-#: takes.
-_BEFORE, _BEFORE_EACH = 0.05, 3e-6
+#: The same before the clauses are simplified, at least and, but for circuits of up to so many literals, for
+#: each literal: twice what that takes.
+_BEFORE, _CIRCUIT, _BEFORE_EACH = 0.05, 400_000, 3e-6
 #: The same for wishes that always or never hold.
 _TRIMMED = 0.2
 #: Solvers of the provers by number.
@@ -79,7 +79,8 @@ def improve(
 
     begin(costs, partial(beside, _OPENING), beside, simplify if simplifies else None)
     if simplifies:
-        before = _BEFORE if circuit(costs) else max(_BEFORE, _BEFORE_EACH * literals)
+        soon = literals <= _CIRCUIT and circuit(costs)
+        before = _BEFORE if soon else max(_BEFORE, _BEFORE_EACH * literals)
         end = time.thread_time() + before
         cores.turn(min(end, time.thread_time() + _FIRST))
         while not alone and time.thread_time() < end:
