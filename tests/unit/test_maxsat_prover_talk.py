@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 import io
 import itertools
+import json
 import math
+import os
 import signal
 import subprocess
 import sys
@@ -250,3 +252,29 @@ def test_few_conflicts_lie_between_two_looks_where_somebody_waits(lists, monkeyp
         prover.prove(as_the_prover_takes_it(lists), Watched())
     assert sum(counts) > 1000
     assert max(counts) <= 101
+
+
+def test_nothing_that_is_said_is_lost_where_the_process_is_stopped_meanwhile():
+    code = (
+        "from hardscape.maxsat.methods.exact.prover.board import say\n"
+        "for k in range(5): say(cost=k, model='1' * 300_000)"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        env=os.environ | {"PYTHONUNBUFFERED": "1"},
+    )
+    said = b""
+    while True:  # each time the pipe is full
+        time.sleep(0.005)
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(0.005)
+        process.send_signal(signal.SIGCONT)
+        more = os.read(process.stdout.fileno(), 2**16)
+        if not more:
+            break
+        said += more
+    process.wait()
+    process.stdout.close()
+    told = [json.loads(line) for line in said.splitlines()]
+    assert [(each["cost"], len(each["model"])) for each in told] == [(k, 300_000) for k in range(5)]

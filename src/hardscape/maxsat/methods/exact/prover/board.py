@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-import sys
+import os
 import threading
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 #: Share of the least cost by which what was found on this side may cost more, and be what guides.
 _LITTLE_MORE = 0.05
-#: Held by the thread that says something.
+#: Standard output, and held by the thread that says something.
+_OUT = 1
 _SAYING = threading.Lock()
 
 
@@ -117,7 +118,12 @@ class Board:
 
 
 def say(**message: Any) -> None:
-    """Tell the parent."""
+    """Tell the parent.
+
+    Unbuffered streams (PYTHONUNBUFFERED) lose what a pipe did not take before the process was stopped, so no
+    stream is used.
+    """
+    line = memoryview((json.dumps(message) + "\n").encode())
     with _SAYING:
-        sys.stdout.write(json.dumps(message) + "\n")
-        sys.stdout.flush()
+        while line:
+            line = line[os.write(_OUT, line) :]
