@@ -36,6 +36,9 @@ _TURN, _TURNS = 5.0, 2**24
 #: Flips and literals of a walk that is over in milliseconds, and seconds of a turn that the calling thread has:
 #: a thread's start would take longer than many searches.
 _BRIEF, _BRIEF_TURN = 4096, 0.1
+#: Literals above which unit propagation takes too long for a first assignment where no clause is hard: it takes
+#: 50 ns each, and most of what follows is better than from the first passes.
+_PROPAGATED = 3_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -306,7 +309,8 @@ class LocalWalks(Walks):
         assert isinstance(task.parameters, WeightingOptions)
         presolved, best = task.presolved, task.incumbent.best
         initial = task.initial
-        if initial is None and best is not None and len(task.formula.literals) > LARGE:
+        most = LARGE if presolved.formula.num_hard else _PROPAGATED
+        if initial is None and best is not None and len(task.formula.literals) > most:
             initial = best.assignment
         return LocalSearch(
             formula=presolved.formula,
