@@ -9,7 +9,8 @@ import pytest
 
 from hardscape import native
 from hardscape.maxsat import Formula, solve
-from hardscape.maxsat.methods.symmetry.breaking import Rows, breaking, symmetries
+from hardscape.maxsat.methods.symmetry import breaking as module
+from hardscape.maxsat.methods.symmetry.breaking import Rows, breaking, keeps, symmetries
 
 
 def automorphisms(edges, colours, most=10**7):
@@ -127,9 +128,8 @@ def test_symmetric_formulas_were_broken():
     assert sum(bool(breaking(symmetric(seed))) for seed in range(80)) > 25
 
 
-@pytest.mark.parametrize("seed", range(80))
-def test_images_of_a_symmetry_satisfy_as_much(seed):
-    formula = symmetric(seed)
+def same_clauses(formula, image):
+    """Whether a map of variables makes the same clauses of them, all of them written down."""
     literals, ends, hard = (
         formula.literals.tolist(),
         formula.offsets.tolist(),
@@ -138,12 +138,44 @@ def test_images_of_a_symmetry_satisfy_as_much(seed):
     clauses = [sorted(literals[a:b]) for a, b in itertools.pairwise(ends)]
     kinds = [-1 if h else w for h, w in zip(hard, formula.weights.tolist(), strict=True)]
     rows = sorted(zip(kinds, clauses, strict=True))
+    mapped = [
+        (k, sorted(image.get(abs(x), abs(x)) * (1 if x > 0 else -1) for x in c)) for k, c in rows
+    ]
+    return sorted(mapped) == rows
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_images_of_a_symmetry_satisfy_as_much(seed):
+    formula = symmetric(seed)
     for image in symmetries(Rows.of(formula)):
-        mapped = [
-            (k, sorted(image.get(abs(x), abs(x)) * (1 if x > 0 else -1) for x in c))
-            for k, c in rows
-        ]
-        assert sorted(mapped) == rows
+        assert same_clauses(formula, image)
+        assert keeps(Rows.of(formula), image)
+
+
+def test_a_map_is_told_from_a_symmetry():
+    told = []
+    for seed in range(80):
+        formula, rng = symmetric(seed), np.random.default_rng(seed)
+        for _ in range(20):
+            some = rng.choice(formula.num_variables, 2, replace=False) + 1
+            to = rng.permutation(some) * rng.choice([-1, 1], 2)
+            image = dict(zip(some.tolist(), to.tolist(), strict=True))
+            told.append(same_clauses(formula, image))
+            assert keeps(Rows.of(formula), image) == told[-1]
+    assert 50 < sum(told) < len(told) - 50
+
+
+def test_what_is_no_map_of_variables_is_no_symmetry():
+    rows = Rows.of(Formula.from_clauses([], hard=[[1, 2], [1, 3]], num_variables=3))
+    assert not keeps(rows, {2: 3})
+    assert keeps(rows, {2: 3, 3: 2})
+
+
+def test_a_symmetry_that_is_wrong_is_left_out_where_proofs_are_checked(monkeypatch):
+    formula = Formula.from_clauses([[1], [2], [-3]], [1, 2, 2], hard=[[-1, -2, 3]])
+    monkeypatch.setattr(module, "symmetries", lambda rows: [{1: 2, 2: 1}])
+    assert breaking(formula)
+    assert breaking(formula, check=True) == []
 
 
 def pigeons(holes):
@@ -164,4 +196,10 @@ def pigeons(holes):
 def test_pigeons_in_no_order_are_proven():
     pytest.importorskip("rustsat")
     result = solve(pigeons(5), threads=1, seed=1, time_limit=60)
+    assert (result.cost, result.lower_bound) == (1, 1)
+
+
+def test_pigeons_in_no_order_are_proven_by_two_solvers():
+    pytest.importorskip("rustsat")
+    result = solve(pigeons(10), threads=1, seed=1, time_limit=60, check=True)
     assert (result.cost, result.lower_bound) == (1, 1)

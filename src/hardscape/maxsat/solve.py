@@ -96,9 +96,11 @@ def solve(
     check : bool
         Whether a second SAT solver, CaDiCaL, must refute whatever the first one refutes, before a lower bound
         rises or the search ends: about twice the work. Where the two disagree the call fails with a
-        `HardscapeError`. What raises a bound without such a refutation is left out (symmetries, tables,
-        branches, cores of local search, simpler clauses), and the bound of a checkpoint is proven anew. Nobody
-        checks presolve, the encodings of counts, and the costs of all assignments of up to 12 variables.
+        `HardscapeError`. What raises a bound without such a refutation is left out (tables, branches, cores
+        of local search, simpler clauses), and the bound of a checkpoint is proven anew. Symmetries are
+        compared clause by clause; what is refuted then is so under clauses that break them. Nobody checks
+        those clauses, presolve, the encodings of counts, and the costs of all assignments of up to 12
+        variables.
         Methods "auto" and "exact" take it.
     **run
         How to search; see :class:`hardscape.engine.RunArguments`. GPUs run "cellular", and else many

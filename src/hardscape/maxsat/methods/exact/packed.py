@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from hardscape.maxsat.formula import Formula
 
 
-def file_of(formula: Formula, *, asymmetric: bool) -> IO[bytes]:
-    """A formula in a file without a name, ready to be read; `asymmetric` with clauses that break symmetries."""
+def file_of(formula: Formula, *, check: bool) -> IO[bytes]:
+    """A formula in a file without a name, ready to be read, with clauses that break symmetries."""
     import tempfile  # takes milliseconds, and most problems need none
 
     from hardscape.maxsat.methods.symmetry.breaking import breaking
@@ -25,7 +25,7 @@ def file_of(formula: Formula, *, asymmetric: bool) -> IO[bytes]:
     }
     sizes: dict[str, Any] = {name: len(values) for name, values in arrays.items()}
     sizes |= {"variables": formula.num_variables}
-    sizes |= {"breaking": breaking(formula) if asymmetric else []}
+    sizes |= {"breaking": breaking(formula, check=check)}
     file = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
     file.write(json.dumps(sizes).encode() + b"\n")
     for values in arrays.values():

@@ -123,7 +123,7 @@ class Proof(Work[Partial]):
             with self.call.keeper.call(self.call) as talker:
                 return self._listen(talker, context, flips, None, whole=True)
         with (
-            file_of(self.formula, asymmetric=not self.check) as file,
+            file_of(self.formula, check=self.check) as file,
             started(file.fileno(), shard.index, check=self.check) as process,
         ):
             try:

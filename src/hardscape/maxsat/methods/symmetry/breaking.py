@@ -13,7 +13,8 @@ has a solution wherever the formula has one with these values, so its symmetries
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -31,8 +32,11 @@ _COMPARED, _CLAUSES = 100, 20_000
 Clauses = list[list[int]]
 
 
-def breaking(formula: Formula) -> Clauses:
-    """Clauses that an optimal assignment satisfies, with some values of new variables after the formula's."""
+def breaking(formula: Formula, *, check: bool = False) -> Clauses:
+    """Clauses that an optimal assignment satisfies, with some values of new variables after the formula's.
+
+    With a check they are of symmetries that are confirmed by what did not find them.
+    """
     if not 0 < len(formula.literals) <= _LITERALS:
         return []
     left = native.core.maxsat.unlinked(formula, _GROWTH)
@@ -43,7 +47,8 @@ def breaking(formula: Formula) -> Clauses:
     rows = Rows.of(Formula(formula.num_variables, names, offsets, weights, hard.view(np.bool_)))
     used, counts = np.unique(abs(rows.literals), return_counts=True)
     rank = dict(zip(used.tolist(), (-counts).tolist(), strict=True))
-    return lexicographic(symmetries(rows), rank, formula.num_variables)
+    found = (image for image in symmetries(rows) if not check or keeps(rows, image))
+    return lexicographic(found, rank, formula.num_variables)
 
 
 class Rows(NamedTuple):
@@ -83,7 +88,21 @@ def symmetries(rows: Rows) -> list[dict[int, int]]:
     return found
 
 
-def lexicographic(found: list[dict[int, int]], rank: dict[int, int], variables: int) -> Clauses:
+def keeps(rows: Rows, image: dict[int, int]) -> bool:
+    """Whether images of some variables make the same clauses of them, one by one; others map to themselves."""
+    images = image | {-v: -to for v, to in image.items()}
+    before: Counter[tuple[int, ...]] = Counter()
+    after: Counter[tuple[int, ...]] = Counter()
+    literals, ends = rows.literals.tolist(), np.cumsum(rows.lengths).tolist()
+    for begin, end, weight in zip([0, *ends], ends, rows.weights.tolist(), strict=False):
+        clause = literals[begin:end]
+        if not images.keys().isdisjoint(clause):
+            before[weight, *sorted(clause)] += 1
+            after[weight, *sorted(images.get(x, x) for x in clause)] += 1
+    return images.keys() == set(images.values()) and before == after
+
+
+def lexicographic(found: Iterable[dict[int, int]], rank: dict[int, int], variables: int) -> Clauses:
     """Clauses that demand assignments no less than their images; new variables come after so many."""
     clauses: Clauses = []
     top = variables

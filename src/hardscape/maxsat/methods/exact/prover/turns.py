@@ -62,7 +62,8 @@ def improve(
     cores = Cores(costs, thorough=long and literals <= _SMALL)
     linear = Linear(costs, cores)
     turn, share = _FIRST, 1.0
-    simplifies = not (board.check or costs.oracle.premise)
+    whole = not costs.oracle.premise
+    simplifies = whole and not board.check
 
     @cache
     def branching() -> Branching | None:
@@ -71,14 +72,15 @@ def improve(
     @cache  # once
     def simplify() -> None:
         costs.restrict(breaking())
-        costs.simplify()
+        if simplifies:
+            costs.simplify()
 
     def beside(seconds: float) -> None:
         counted = simplifies and not alone and bool(costs.counters or costs.sums)
         _branch(branching() if counted else None, board, seconds)
 
     begin(costs, partial(beside, _OPENING), beside, simplify if simplifies else None)
-    if simplifies:
+    if whole:
         soon = literals <= _CIRCUIT and circuit(costs)
         before = _BEFORE if soon else max(_BEFORE, _BEFORE_EACH * literals)
         end = time.thread_time() + before
