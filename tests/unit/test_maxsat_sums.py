@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 
+import numpy as np
 import pytest
 
 pytest.importorskip("pysat")
@@ -13,6 +14,7 @@ pytest.importorskip("rustsat")
 from pysat.card import CardEnc, EncType
 from pysat.solvers import Cadical153
 
+from hardscape import native
 from hardscape.maxsat import Formula, solve
 from hardscape.maxsat.methods.exact import pace
 from hardscape.maxsat.methods.exact.near import lists_of
@@ -20,6 +22,7 @@ from hardscape.maxsat.methods.exact.prover import board as boards
 from hardscape.maxsat.methods.exact.prover import branching as branches
 from hardscape.maxsat.methods.exact.prover import costs as arithmetic
 from hardscape.maxsat.methods.exact.prover import turns as prover
+from hardscape.maxsat.methods.exact.prover.rows import sums
 from hardscape.maxsat.methods.exact.prover.rows.sums import Sums
 from hardscape.maxsat.modelling.constraints import Clauses
 from hardscape.maxsat.presolve import presolve
@@ -155,6 +158,38 @@ def test_encodings_are_seen_through_whatever_the_numbers_are(kind, seed, shuffle
         values = [of.get(v, 0) for v in original]
         weight = sum(w for (w, _), sign in zip(terms, signs, strict=True) if sign)
         assert all(suits(row, values) for row in found.rows) == (weight <= most)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_nothing_is_learned_where_other_rules_need_none(seed, monkeypatch):
+    pytest.importorskip("highspy")
+    learned = []
+    monkeypatch.setattr(sums, "settle", lambda found, until: learned.append(found.open))
+    rng, hard, top = random.Random(seed), [], 60
+    for _ in range(4):
+        some = rng.sample(range(1, 61), 20)
+        made = CardEnc.atmost(some, 7, top_id=top, encoding=EncType.totalizer)
+        hard, top = hard + made.clauses, made.nv
+    name = list(range(1, top + 1))
+    rng.shuffle(name)  # by numbers there are other rules, whose weights are not known
+    hard = [[name[abs(x) - 1] * (1 if x > 0 else -1) for x in c] for c in hard]
+    wishes = [[name[v]] for v in range(60)]
+    left = presolve(Formula.from_clauses(wishes, hard=hard, num_variables=top))
+    assert Sums(*split(left.formula)).prevail
+    assert learned == [0]
+
+
+@pytest.mark.parametrize(("parts", "may"), [(500, True), (3000, False)])
+def test_what_is_too_much_to_learn_is_left(parts, may):
+    rng, hard, n = random.Random(1), [], 40
+    for _ in range(parts):
+        a, b, c = (v * rng.choice((1, -1)) for v in rng.sample(range(1, 41), 3))
+        hard += [[-a, -b, n + 1], [-b, -c, n + 2], [-a, n + 2], [-(n + 1), -(n + 2)]]
+        n += 2
+    literals = np.array([x for clause in hard for x in clause], dtype=np.int32)
+    offsets = np.cumsum([0, *map(len, hard)], dtype=np.int32)
+    found = native.core.maxsat.Sums(literals, offsets, np.arange(1, 41, dtype=np.int32), True)
+    assert (found.open, found.may_prevail, found.prevail) == (min(parts, 1000), may, False)
 
 
 def presolved(terms, most):

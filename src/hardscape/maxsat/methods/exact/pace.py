@@ -10,6 +10,7 @@ import numpy as np
 from hardscape import native
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
+from hardscape.maxsat.methods.exact.prover.rows import MOST_LITERALS
 from hardscape.maxsat.methods.walkers.schedule import swapping_pays
 from hardscape.maxsat.methods.weighting.searches import asks_for_a_cover
 from hardscape.maxsat.result import Improvement
@@ -120,7 +121,7 @@ def programs_first(formula: Formula) -> bool:
 
 def _sums_may_prevail(formula: Formula) -> bool:
     """Whether sums may be what hard clauses say."""
-    if not formula.num_hard:
+    if not formula.num_hard or len(formula.literals) > MOST_LITERALS:
         return False
     lengths = np.diff(formula.offsets)
     of_hard = np.repeat(formula.hard, lengths)

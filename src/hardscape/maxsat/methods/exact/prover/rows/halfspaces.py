@@ -21,11 +21,10 @@ _JOIN, _PARTS, _DIVISORS = 12, 1 << 20, (1, 2, 3, 4, 6, 8, 12, 24, 60, 1 << 10)
 _WRONG = 1e-6
 
 
-def settle(sums: Any, seconds: float) -> None:
-    """Find weights for trees that have none, within some processor time."""
+def settle(sums: Any, until: float) -> None:
+    """Find weights for trees that have none, up to a moment of the thread's processor time."""
     if not (sums.open and installed()):
         return
-    until = time.thread_time() + seconds
     sizes = [len(sums.leaves(tree)) for tree in range(sums.open)]
     for tree in sorted(range(sums.open), key=sizes.__getitem__):
         if not _settled(sums, tree, sizes[tree], until) and time.thread_time() >= until:

@@ -93,10 +93,9 @@ class Rules {
 };
 // Whether nearly all clauses are rules or of named variables alone, and many have three literals.
 inline bool may_prevail(const Flat& clauses, std::span<const std::int32_t> named) {
-  // Most literals of all clauses, share of clauses with three, and of rules among those of other
-  // variables than named ones.
-  constexpr double kMostLiterals = 600'000, kTernary = 0.125, kRules = 0.95;
-  if (static_cast<double>(clauses.literals.size()) > kMostLiterals) return false;
+  // Share of clauses with three literals, and of rules among those of other variables than named
+  // ones.
+  constexpr double kTernary = 0.125, kRules = 0.95;
   std::vector<std::uint8_t> is_named(clauses.variables() + 1);
   for (const std::int32_t v : named)
     if (v < static_cast<std::int32_t>(is_named.size())) is_named[v] = 1;

@@ -98,6 +98,8 @@ void bind_sums(nb::module_& module) {
           "hidden", [](const rows::Sums& self) { return to_array(self.hidden()); },
           "Variables of clauses that rows say alone.")
       .def_prop_ro("prevail", &rows::Sums::prevail, "Whether most clauses are said by rows.")
+      .def_prop_ro("may_prevail", &rows::Sums::may_prevail,
+                   "Whether most are, or would be if all open trees had weights.")
       .def_prop_ro(
           "open", [](const rows::Sums& self) { return self.open.size(); },
           "How many trees there are whose weights are not known.")

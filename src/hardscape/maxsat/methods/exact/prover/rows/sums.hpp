@@ -60,6 +60,13 @@ class Sums {
   // Whether most clauses are said by rows.
   bool prevail() const { return 2 * count(said) > said.size(); }
 
+  // Whether most are, or would be if all open trees had weights.
+  bool may_prevail() const {
+    std::size_t all = 0;
+    for (const Part& part : parts_) all += part.lost ? 0 : part.clauses.size();
+    return 2 * all > said.size();
+  }
+
   // Variables of no clause that is left.
   std::vector<std::int32_t> hidden() const {
     std::vector<std::uint8_t> found(rules_.hidden.size());
@@ -110,7 +117,9 @@ class Sums {
  private:
   // How much more a row may allow than what is refuted, to be one, and most that one weighs.
   static constexpr double kNear = 1.25, kMostOfRow = 1e18;
-  static constexpr std::size_t kMostLeaves = 4000;  // of an open tree, with its modules
+  // Of an open tree, with its modules; and trees: learning the weights of one takes half a
+  // millisecond and more.
+  static constexpr std::size_t kMostLeaves = 4000, kMostTrees = 1000;
 
   static std::size_t count(const std::vector<std::uint8_t>& marks) {
     return static_cast<std::size_t>(std::ranges::count(marks, 1));
@@ -149,7 +158,7 @@ class Sums {
     for (std::size_t m = 0; m < modules.size(); ++m)
       if (modules[m].top) tops.push_back(m);
     if (tops.empty()) return false;
-    parts_.push_back({part, tops.size()});
+    parts_.push_back({part, tops.size(), false});
     for (const std::size_t m : tops) {
       const std::int64_t most = shapes_[shapes[m]]->heaviest();
       const std::int64_t refuted = shapes_[shapes[m]]->refuted;
@@ -161,9 +170,14 @@ class Sums {
         rows.push_back(std::move(*row));
       if (same) {
         close(parts_.size() - 1);
-      } else if (Tree grown = tree(m, modules, shapes); !grown.leaves.empty()) {
+        continue;
+      }
+      Tree grown = open.size() < kMostTrees ? tree(m, modules, shapes) : Tree{};
+      if (!grown.leaves.empty()) {
         open.push_back(std::move(grown));
         of_.emplace_back(parts_.size() - 1, rows.size() > at ? at : SIZE_MAX);
+      } else {
+        parts_.back().lost = true;
       }
     }
     return true;
@@ -324,7 +338,8 @@ class Sums {
   std::unordered_map<std::vector<std::int32_t>, std::int32_t, Hash> known_;
   struct Part {
     std::vector<std::uint32_t> clauses;
-    std::size_t open;  // trees that no row says
+    std::size_t open;   // trees that no row says
+    bool lost = false;  // whether one of them is not to be learned
   };
   std::vector<Part> parts_;
   std::vector<std::pair<std::size_t, std::size_t>> of_;  // part and row of each open tree

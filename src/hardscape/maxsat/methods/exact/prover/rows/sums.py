@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from hardscape import native
 
+from . import MOST_LITERALS
 from .halfspaces import settle
 
-#: Most literals of all clauses that are looked through.
-_MOST_LITERALS = 600_000
 #: Processor time that weights may take where a guess is wrong: where sums prevail by guesses, and where not.
 _SECONDS, _SECONDS_MORE = 0.1, 0.5
 
@@ -42,11 +42,12 @@ class Sums:
     def __init__(self, clauses: Sequence[Sequence[int]], named: Iterable[int]) -> None:
         # By the numbers of variables first: encoders give outputs later ones than what these are made of.
         flat = _flat(clauses, named)
-        self._native, said = _looked(*flat, True)
-        if not self._native.prevail:
-            other, more = _looked(*flat, False)
-            if more.sum() > said.sum():
-                self._native, said = other, more
+        looked = [native.core.maxsat.Sums(*flat, True)]
+        if not looked[0].prevail:
+            looked.append(native.core.maxsat.Sums(*flat, False))
+        seconds = _SECONDS if any(x.prevail for x in looked) else _SECONDS_MORE
+        self._native = _learned(looked, time.thread_time() + seconds)
+        said = self._native.said()
         literals, sizes, weights, most = (x.tolist() for x in self._native.rows())
         self.rows: list[Sum] = []
         for size, least in zip(sizes, most, strict=True):
@@ -59,7 +60,7 @@ class Sums:
     @classmethod
     def of(cls, clauses: Sequence[Sequence[int]], named: Collection[int]) -> Sums | None:
         """Those that prevail; None where there are none, or nothing looks like them."""
-        if sum(map(len, clauses)) > _MOST_LITERALS:
+        if sum(map(len, clauses)) > MOST_LITERALS:
             return None
         if not native.core.maxsat.sums_may_prevail(*_flat(clauses, named)):
             return None
@@ -76,11 +77,14 @@ class Sums:
         return able
 
 
-def _looked(literals: Any, offsets: Any, named: Any, numbered: bool) -> tuple[Any, Any]:
-    """What is found of clauses, and which of them it says."""
-    found = native.core.maxsat.Sums(literals, offsets, named, numbered)
-    settle(found, _SECONDS if found.prevail else _SECONDS_MORE)
-    return found, found.said()
+def _learned(looked: list[Any], until: float) -> Any:
+    """Who prevails, with weights learned up to a moment; what may and takes least to learn is first."""
+    for found in sorted(looked, key=lambda found: (not found.prevail, found.open)):
+        if found.may_prevail:
+            settle(found, until)
+        if found.prevail:
+            return found
+    return looked[0]
 
 
 def _flat(clauses: Sequence[Sequence[int]], named: Iterable[int]) -> tuple[Any, Any, Any]:
