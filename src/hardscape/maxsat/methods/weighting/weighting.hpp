@@ -18,6 +18,7 @@
 #include "maxsat/methods/weighting/decimation.hpp"
 #include "maxsat/methods/weighting/pool.hpp"
 #include "maxsat/methods/weighting/tempers.hpp"
+#include "maxsat/methods/weighting/weighed.hpp"
 #include "maxsat/walker.hpp"
 
 namespace hardscape::maxsat {
@@ -63,7 +64,6 @@ class AnyWeighting {
   virtual void temper(Tempers tempers) = 0;
 };
 
-// `Score` holds twice the search weights of a variable's clauses.
 template <class States, class Score>
 class WeightingOf final : public AnyWeighting {
  public:
@@ -79,13 +79,10 @@ class WeightingOf final : public AnyWeighting {
         tempers_(tempers),
         random_(seed, stream, purpose),
         decimation_(instance_, weight_, hard_),
-        state_(instance_),
-        violated_hard_(state_.table),
-        violated_soft_(state_.table),
-        good_(good_place_),
+        clauses_(instance_, weight_, hard_),
         best_(instance_.num_variables) {
     complete_ = instance_.complete && prepare(stopped);
-    if (complete_ && initial) value_.assign(initial, initial + instance_.num_variables);
+    if (complete_ && initial) clauses_.value.assign(initial, initial + instance_.num_variables);
   }
 
   // False where the constructor was stopped: not to be used.
@@ -95,24 +92,24 @@ class WeightingOf final : public AnyWeighting {
   void begin_from(const std::vector<std::uint8_t>& value, const RandomStream& random,
                   const volatile std::uint8_t* stop) {
     random_ = random;
-    value_ = value;
+    clauses_.value = value;
     restarts_ = 0;
     set_temper();
     begun_ = begin(stop);
-    best_.set(value_);
-    best_cost_ = cost_;
+    best_.set(clauses_.value);
+    best_cost_ = clauses_.cost;
     now_ = improved_at_ = 0;
     patience_ = UINT64_MAX;
   }
 
   // Goes on from an assignment that is better than the best one, with first search weights.
   void adopt(const std::uint8_t* value, const volatile std::uint8_t* stop) override {
-    value_.assign(value, value + instance_.num_variables);
+    clauses_.value.assign(value, value + instance_.num_variables);
     if (!begun_) return start(stop);
     begun_ = begin(stop);
     if (!begun_) return;
-    best_.set(value_);
-    best_cost_ = cost_;
+    best_.set(clauses_.value);
+    best_cost_ = clauses_.cost;
     improved_at_ = now_;
   }
 
@@ -129,16 +126,18 @@ class WeightingOf final : public AnyWeighting {
         const bool over = temper_.from_nothing && pressure_ >= kMostPressure;
         if ((now_ - improved_at_ > patience_ || over) && !restart(stop)) return done;
         // By a restart, too.
-        if (violated_hard_.size() + violated_soft_.size() == 0) return done;
+        if (clauses_.violated_hard.size() + clauses_.violated_soft.size() == 0) return done;
         if (static_cast<std::uint32_t>(++now_) == 0)
           std::fill(flipped_at_.begin(), flipped_at_.end(), 0);
         std::uint32_t x = best_good();
         if (x == kNone) x = escape();
-        flip(x);
+        flipped_at_[x] = static_cast<std::uint32_t>(now_);
+        last_ = x;
+        clauses_.flip(x);
         best_.flipped(x);
-        if (cost_ < best_cost_) {
-          best_cost_ = cost_;
-          best_.improved(value_);
+        if (clauses_.cost < best_cost_) {
+          best_cost_ = clauses_.cost;
+          best_.improved(clauses_.value);
           improved_at_ = now_;
         }
       }
@@ -160,10 +159,8 @@ class WeightingOf final : public AnyWeighting {
 
   // Makes room, and sets what does not depend on the assignment; false if stopped.
   bool prepare(const Poll& stopped) {
-    const std::size_t m = instance_.num_clauses, n = instance_.num_variables;
-    return extend(state_.weight, m, stopped) && extend(state_.table, States::kWords * m, stopped) &&
-           extend(score_, n, stopped) && extend(flipped_at_, n, stopped) &&
-           extend(good_place_, n, stopped) && set_units(stopped);
+    return clauses_.prepare(stopped) && extend(flipped_at_, instance_.num_variables, stopped) &&
+           set_units(stopped);
   }
 
   // First search weights are proportional to the costs, and their mean is kUnit.
@@ -196,17 +193,22 @@ class WeightingOf final : public AnyWeighting {
 
   // In the first run and not before, because on large formulas it takes long enough to be stopped.
   void start(const volatile std::uint8_t* stop) {
-    if (value_.empty()) {
-      decimation_.run(value_, state_.table, state_.scratch(), good_place_, random_, stop);
-      if (*stop) return value_.clear();
+    if (clauses_.value.empty()) {
+      decimate(stop);
+      if (*stop) return clauses_.value.clear();
       if (tempers_[0].alike) make_alike(Poll(stop));
     }
     set_temper();
     begun_ = begin(stop);
-    if (begun_ && cost_ < best_cost_) {
-      best_.set(value_);
-      best_cost_ = cost_;
+    if (begun_ && clauses_.cost < best_cost_) {
+      best_.set(clauses_.value);
+      best_cost_ = clauses_.cost;
     }
+  }
+
+  void decimate(const volatile std::uint8_t* stop) {
+    decimation_.run(clauses_.value, clauses_.state.table, clauses_.state.scratch(), clauses_.place,
+                    random_, stop);
   }
 
   // All variables become false, or true, where no clause is hard and that costs less.
@@ -217,145 +219,48 @@ class WeightingOf final : public AnyWeighting {
       bool holds = false, some[2] = {false, false};
       for (const std::int32_t x : instance_.literals(c)) {
         some[x > 0] = true;
-        holds |= value_[Clauses::variable(x)] == (x > 0);
+        holds |= clauses_.value[Clauses::variable(x)] == (x > 0);
       }
       const auto weight = static_cast<double>(weight_[c]);
       given += holds ? 0 : weight;
       for (const int b : {0, 1}) alike[b] += some[b] ? 0 : weight;
     }
     const int better = alike[1] < alike[0];
-    if (alike[better] < given) std::fill(value_.begin(), value_.end(), better);
+    if (alike[better] < given) std::fill(clauses_.value.begin(), clauses_.value.end(), better);
   }
 
-  // Everything that follows from the assignment, with first search weights; false if stopped.
+  // From the assignment, with first search weights; false if stopped.
   bool begin(const volatile std::uint8_t* stop) {
-    const Poll stopped(stop);
     pressure_ = temper_.from_nothing ? 0 : 1;
-    cost_ = WideCost{};
     last_ = kNone;
-    violated_hard_.clear();
-    violated_soft_.clear();
     heavy_.clear();
-    good_.clear();
-    std::fill(score_.begin(), score_.end(), 0);
     std::fill(flipped_at_.begin(), flipped_at_.end(), 0);
-    for (std::uint32_t c = 0; c < instance_.num_clauses; ++c) {
-      if (stopped(c)) return false;
-      set_weight(c, hard_[c] ? hard_unit_ : pressed(c));
-      state_.clear(c);
-      for (const std::int32_t x : instance_.literals(c)) {
-        const std::uint32_t v = Clauses::variable(x);
-        if (value_[v] != (x > 0)) continue;
-        state_.gain(c, v);
-      }
-      if (state_.trues(c) == 0) {
-        violate(c);
-        for (const std::int32_t x : instance_.literals(c))
-          score_[Clauses::variable(x)] += weight_of(c);
-      } else if (state_.trues(c) == 1) {
-        score_[state_.sum(c)] -= weight_of(c);
-      }
-    }
-    for (std::uint32_t v = 0; v < instance_.num_variables; ++v)
-      if (score_[v] > 0) good_.add(v);
-    return true;
+    return clauses_.begin([&](std::uint32_t c) { return hard_[c] ? hard_unit_ : pressed(c); },
+                          Poll(stop));
   }
 
   // Fresh weights; every other time the best assignment, else one by decimation. False if stopped:
   // the next run begins where this one would have.
   bool restart(const volatile std::uint8_t* stop) {
     if (++restarts_ & 1)
-      decimation_.run(value_, state_.table, state_.scratch(), good_place_, random_, stop);
+      decimate(stop);
     else
-      value_ = best_.value();
+      clauses_.value = best_.value();
     set_temper();
     begun_ = begin(stop);
     improved_at_ = now_;
     best_.wander();
     if (!begun_) return false;
-    if (cost_ < best_cost_) {
-      best_cost_ = cost_;
-      best_.improved(value_);
+    if (clauses_.cost < best_cost_) {
+      best_cost_ = clauses_.cost;
+      best_.improved(clauses_.value);
     }
     return true;
   }
 
-  std::int64_t weight_of(std::uint32_t c) const { return state_.weight[c]; }
-  void set_weight(std::uint32_t c, std::int64_t weight) {
-    using Kept = typename decltype(state_.weight)::value_type;
-    state_.weight[c] = static_cast<Kept>(std::min(weight, States::kMostWeight));
-  }
-
-  void violate(std::uint32_t c) {
-    if (hard_[c]) {
-      violated_hard_.add(c);
-      ++cost_.hard;
-    } else {
-      violated_soft_.add(c);
-      cost_.soft += static_cast<std::uint64_t>(weight_[c]);
-    }
-  }
-
-  void satisfy(std::uint32_t c) {
-    if (hard_[c]) {
-      violated_hard_.remove(c);
-      --cost_.hard;
-    } else {
-      violated_soft_.remove(c);
-      cost_.soft -= static_cast<std::uint64_t>(weight_[c]);
-    }
-  }
-
-  void change_score(std::uint32_t v, std::int64_t by) {
-    const bool was = score_[v] > 0;
-    score_[v] += static_cast<Score>(by);
-    const bool is = score_[v] > 0;
-    if (was == is) return;
-    if (is)
-      good_.add(v);
-    else
-      good_.remove(v);
-  }
-
-  void flip(std::uint32_t x) {
-    value_[x] ^= 1;
-    flipped_at_[x] = static_cast<std::uint32_t>(now_);
-    last_ = x;
-    const std::uint32_t l = 2 * x + !value_[x];  // true from now on
-    const std::int64_t score = score_[x];
-    for (std::uint32_t i = instance_.first[l]; i < instance_.first[l + 1]; ++i) {
-      const std::uint32_t c = instance_.occurrence[i];
-      const std::uint32_t trues = state_.trues(c);
-      if (trues == 1) {
-        change_score(state_.sum(c), weight_of(c));
-      } else if (trues == 0) {
-        satisfy(c);
-        add_to_all(c, -weight_of(c));
-        state_.clear(c);  // of its place among the violated ones
-      }
-      state_.gain(c, x);
-    }
-    for (std::uint32_t i = instance_.first[l ^ 1]; i < instance_.first[(l ^ 1) + 1]; ++i) {
-      const std::uint32_t c = instance_.occurrence[i];
-      state_.lose(c, x);
-      const std::uint32_t trues = state_.trues(c);
-      if (trues == 1) {
-        change_score(state_.sum(c), -weight_of(c));
-      } else if (trues == 0) {
-        violate(c);
-        add_to_all(c, weight_of(c));
-      }
-    }
-    change_score(x, -score - std::int64_t{score_[x]});
-  }
-
-  void add_to_all(std::uint32_t c, std::int64_t by) {
-    for (const std::int32_t x : instance_.literals(c)) change_score(Clauses::variable(x), by);
-  }
-
   bool better(std::uint32_t v, std::uint32_t than) const {
-    return score_[v] != score_[than] ? score_[v] > score_[than]
-                                     : flipped_at_[v] < flipped_at_[than];
+    return clauses_.score(v) != clauses_.score(than) ? clauses_.score(v) > clauses_.score(than)
+                                                     : flipped_at_[v] < flipped_at_[than];
   }
 
   // Best from multiple selections (Cai, IJCAI 2015) of the variables of positive score, but for the
@@ -365,13 +270,13 @@ class WeightingOf final : public AnyWeighting {
     const auto look = [&](std::uint32_t v) {
       if (v != last_ && (found == kNone || better(v, found))) found = v;
     };
-    if (temper_.good > 0 && good_.size() != 0 && chance(temper_.good))
-      return good_[pick(random_.next() >> 32, good_.size())];
-    if (good_.size() <= options_.samples) {
-      for (std::uint32_t v : good_) look(v);
+    if (temper_.good > 0 && clauses_.good.size() != 0 && chance(temper_.good))
+      return clauses_.good[pick(random_.next() >> 32, clauses_.good.size())];
+    if (clauses_.good.size() <= options_.samples) {
+      for (std::uint32_t v : clauses_.good) look(v);
     } else {
       for (std::uint32_t i = 0; i < options_.samples; ++i)
-        look(good_[pick(random_.next() >> 32, good_.size())]);
+        look(clauses_.good[pick(random_.next() >> 32, clauses_.good.size())]);
     }
     return found;
   }
@@ -380,17 +285,18 @@ class WeightingOf final : public AnyWeighting {
   // clauses wait for the hard ones, unless what they cost is already too much (SPB-MaxSAT treats
   // "better than the best" as one more constraint); those that grow from nothing always wait.
   std::uint32_t escape() {
-    const bool hard = violated_hard_.size() != 0;
-    const bool dear = best_cost_.hard == 0 && !(cost_.soft < best_cost_.soft);
-    for (std::uint32_t c : violated_hard_) heavier(c, hard_increase_);
+    const bool hard = clauses_.violated_hard.size() != 0;
+    const bool dear = best_cost_.hard == 0 && !(clauses_.cost.soft < best_cost_.soft);
+    for (std::uint32_t c : clauses_.violated_hard)
+      clauses_.change_weight(c, clauses_.weight_of(c) + hard_increase_);
     if (temper_.press > 0) {
       if (temper_.from_nothing ? !hard : dear) press();
     } else if (!hard || dear) {
-      for (std::uint32_t c : violated_soft_)
-        if (weight_of(c) < limit(c)) grow(c);
+      for (std::uint32_t c : clauses_.violated_soft)
+        if (clauses_.weight_of(c) < limit(c)) grow(c);
     }
     if (temper_.smooth > 0 && chance(temper_.smooth)) smooth();
-    const Pool<States::kWords>& list = hard ? violated_hard_ : violated_soft_;
+    const Pool<States::kWords>& list = hard ? clauses_.violated_hard : clauses_.violated_soft;
     if (temper_.escape > 0 && chance(temper_.escape)) {
       const std::uint32_t c = list[pick(random_.next() >> 32, list.size())];
       const std::span<const std::int32_t> literals = instance_.literals(c);
@@ -412,38 +318,28 @@ class WeightingOf final : public AnyWeighting {
     const double pressure = pressure_;
     pressure_ = std::min(kMostPressure, temper_.press * (pressure_ + 1));
     if (pressure == pressure_) return;
-    for (const std::uint32_t c : soft_) change_weight(c, pressed(c));
+    for (const std::uint32_t c : soft_) clauses_.change_weight(c, pressed(c));
   }
 
   // A violated soft clause by itself.
   void grow(std::uint32_t c) {
-    if (temper_.smooth > 0 && weight_of(c) == soft_unit(c)) heavy_.push_back(c);
-    heavier(c, increase(c));
+    if (temper_.smooth > 0 && clauses_.weight_of(c) == soft_unit(c)) heavy_.push_back(c);
+    clauses_.change_weight(c, clauses_.weight_of(c) + increase(c));
   }
 
   // Satisfied soft clauses that have grown lose one increase.
   void smooth() {
     std::erase_if(heavy_, [&](std::uint32_t c) {
-      if (state_.trues(c) == 0) return false;
+      if (clauses_.state.trues(c) == 0) return false;
       const std::int64_t least = soft_unit(c);
-      change_weight(c, std::max(least, weight_of(c) - increase(c)));
-      return weight_of(c) == least;
+      clauses_.change_weight(c, std::max(least, clauses_.weight_of(c) - increase(c)));
+      return clauses_.weight_of(c) == least;
     });
   }
 
   // Of a soft clause's search weight.
   std::int64_t increase(std::uint32_t c) const {
     return at_least_one(soft_increase_ * static_cast<double>(soft_unit(c)));
-  }
-
-  void change_weight(std::uint32_t c, std::int64_t weight) {
-    const std::int64_t before = weight_of(c);
-    set_weight(c, weight);
-    const std::int64_t by = weight_of(c) - before;
-    if (state_.trues(c) == 0)
-      add_to_all(c, by);
-    else if (state_.trues(c) == 1)
-      change_score(state_.sum(c), -by);
   }
 
   bool chance(double share) {
@@ -469,12 +365,6 @@ class WeightingOf final : public AnyWeighting {
     return std::max<std::int64_t>(1, static_cast<std::int64_t>(x + 0.5));
   }
 
-  void heavier(std::uint32_t c, std::int64_t by) {
-    const std::int64_t before = weight_of(c);
-    set_weight(c, before + by);
-    add_to_all(c, weight_of(c) - before);
-  }
-
   const Instance& instance_;
   const std::int64_t* weight_;
   const std::uint8_t* hard_;
@@ -482,16 +372,12 @@ class WeightingOf final : public AnyWeighting {
   Tempers tempers_;
   RandomStream random_;
   Decimation decimation_;
-  States state_;
+  WeighedClauses<States, Score> clauses_;
   std::vector<std::uint32_t> soft_;   // clauses, where others are hard
   std::vector<std::uint32_t> heavy_;  // soft ones that have grown, where they lose it again
-  std::vector<Score> score_;
-  std::vector<std::uint32_t> flipped_at_, good_place_;
-  Pool<States::kWords> violated_hard_, violated_soft_;
-  Pool<> good_;
-  std::vector<std::uint8_t> value_;
+  std::vector<std::uint32_t> flipped_at_;
   BestAssignment best_;
-  WideCost cost_, best_cost_{UINT64_MAX, 0};
+  WideCost best_cost_{UINT64_MAX, 0};
   std::int64_t soft_limit_ = 0, hard_increase_ = 1, hard_unit_ = 1;
   double soft_increase_ = 1, soft_unit_ = 1;  // the latter of a weight of 1
   bool complete_ = false, begun_ = false;
