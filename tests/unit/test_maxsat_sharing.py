@@ -530,17 +530,23 @@ def test_so_has_a_proof_of_a_circuit_that_no_walker_is_able_to_satisfy():
     assert [of(proved) for proved in (1.0, 2.9, 3.1)] == [0.0, 0.0, 0.9]
     assert of(1.0, able=True) == 0.9
     assert of(1.9, left=2.0) == 0.0  # all of a short limit
-    assert of(0.5, left=1.2) == 0.9  # nothing comes in time
 
 
-def test_variables_of_large_circuits_occur_seldom():
-    def formula(gates):
-        hard = []
-        for z in range(3, gates + 3):
-            x, y = z - 2, z - 1
-            hard += [[-z, x, y], [-z, -x, -y], [z, -x, y], [z, x, -y]]
-        return Formula.from_clauses([[1]], hard=hard)
+def gates(count, ands):
+    """A circuit of XOR, and AND of its first inputs."""
+    hard = []
+    for z in range(3, count + 3):
+        x, y = z - 2, z - 1
+        hard += [[-z, x, y], [-z, -x, -y], [z, -x, y], [z, x, -y]]
+    for z in range(count + 3, count + 3 + ands):
+        hard += [[-z, 1], [-z, 2], [z, -1, -2]]
+    return Formula.from_clauses([[1]], hard=hard)
 
-    assert [pace.opening(formula(n)) for n in (1600, 1700)] == [0.0, 2.5]  # not large; large
+
+def test_variables_of_circuits_occur_seldom_and_small_ones_have_gates():
+    assert [pace.opening(gates(n, 0)) for n in (1600, 1700)] == [0.0, 2.5]  # not large; large
+    assert [pace.opening(gates(100, n)) for n in (20, 40)] == [0.0, 2.5]
+    assert [pace.opening(gates(100, 40), left) for left in (0.5, 0.6)] == [0.0, 2.5]
+    assert [pace.opening(gates(9000, 0), left) for left in (1.2, 1.3)] == [0.0, 2.5]  # in time?
     hard = [[-1, *range(2, 9)]] * 3000
     assert pace.opening(Formula.from_clauses([[1]], hard=hard)) == 0.0

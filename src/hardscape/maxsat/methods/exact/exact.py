@@ -13,13 +13,7 @@ from hardscape.errors import MissingDependencyError
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.methods.elimination.elimination import Tables
 from hardscape.maxsat.methods.exact.keeper import GrownFormula
-from hardscape.maxsat.methods.exact.pace import (
-    Pace,
-    asks_in_vain,
-    programs_first,
-    proof_pays,
-    proof_waits,
-)
+from hardscape.maxsat.methods.exact.pace import Pace, asks_in_vain, proof_pays, proof_waits
 from hardscape.maxsat.methods.exact.proof import Proof
 from hardscape.maxsat.methods.exact.sharing import TURN_SHARE, first_share
 from hardscape.maxsat.methods.installed import can_prove
@@ -32,9 +26,8 @@ from hardscape.maxsat.task import SMALL, Method, Task, Walks
 _BEFORE, _BEFORE_TARGET = 0.04, 0.1
 #: The same before tables are thought of, which take long to plan for what is found at once.
 _BEFORE_TABLES = 0.01
-#: The same on one thread as long as hard clauses stay violated that a solver is asked about; and the share of
-#: the time limit where counters prevail, whose proof begins with linear programs and not with an assignment.
-_BEFORE_FEASIBLE, _FEASIBLE_SHARE = 0.3, 0.4
+#: The same on one thread as long as hard clauses stay violated that a solver is asked about.
+_BEFORE_FEASIBLE = 0.3
 #: Share of the time limit, and most seconds, that is searched before the proof where the search is not the
 #: prover's neighbour: on a GPU, by an executor, or with a given number of flips.
 _FIRST_SHARE, _FIRST_SECONDS = 0.2, 2.0
@@ -121,10 +114,7 @@ class Exact(Method):
         if len(options.devices) > 1 or task.narrowed or here:
             return
         local = replace(local, endless=True)  # one that ends begins anew
-        until = _BEFORE_FEASIBLE
-        if left is not None and programs_first(task.presolved.formula):
-            until = max(until, _FEASIBLE_SHARE * left)
-        while not task.over and pace.seconds < until and asks_in_vain(task):
+        while not task.over and pace.seconds < _BEFORE_FEASIBLE and asks_in_vain(task):
             walk(_BEFORE)
         if left is None or not proof_waits(task):
             return

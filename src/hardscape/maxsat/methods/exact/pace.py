@@ -23,9 +23,13 @@ _STUCK, _ENDED, _LONG = 0.5, 0.8, 1.0
 #: Longest limit in seconds that is short.
 SHORT = 2.0
 #: Up to a short limit a search has such shares of the time before a prover begins: where it satisfies the hard
-#: clauses, and where it does not. None begins in the last part of the time, or in so
-#: many last seconds where that is less; nor in so many for each literal, which it takes to begin.
-_SEARCHED, _UNBEGUN, _LAST, _SECONDS, _EACH = 0.25, 0.6, 0.5, 0.4, 1.5e-6
+#: clauses; where it does not, but comes closer; and where it stays, or a proof begins with linear programs.
+#: None begins in the last part of the time, or in so many last seconds where that is less; nor in so many for
+#: each literal, which it takes to begin, fewer where there is nothing to lose.
+_SEARCHED, _UNBEGUN, _STAYS, _LAST, _SECONDS = 0.25, 0.6, 0.1, 0.5, 0.4
+_EACH, _LEAST_EACH = 1.5e-6, 6e-7
+#: A search stays where it violates at least such a share of the hard clauses that it did at half of its time.
+_STILL_VIOLATED = 0.5
 #: A proof promises little where the search's own bound is less than such a share of the cost. Then one begins
 #: between such shares of a short limit, if such a part of the search's time found nothing.
 _BOUND, _SEARCHED_LONG, _SEARCHED_MOST, _STUCK_LONG = 0.125, 0.5, 0.6, 0.75
@@ -37,10 +41,11 @@ LONGER, _SEARCHED_LEAST = 5.0, 0.3
 _PRICED, _FIRST, _FIRST_EACH = 65, 0.6, 3.75e-5
 #: Seconds at least, and for each literal, that a proof takes to find what its linear programs lead to; and
 #: seconds for what the simpler clauses of a circuit do, whose variables occur no more often than that in the
-#: mean. The first of that comes within so many: a proof in a process of its own begins at once where these are
-#: left.
+#: mean, and such a part of whose hard clauses, at least, has two literals where there are few. The first of
+#: that comes within so many, at least, for each literal, and at most, so it is done where these are left.
 _OPENS, _OPENS_EACH = 0.6, 2e-5
-_GATES, _OCCURS, FIRST_GATES = 2.5, 16, 1.25
+_GATES, _OCCURS, _PAIRS = 2.5, 16, 0.125
+_FIRST_GATES, _FIRST_GATES_EACH, _MOST_FIRST_GATES = 0.5, 1e-5, 1.25
 #: What is known of formulas whose proof begins with linear programs.
 _PROGRAMS = WeakKeyDictionary[Formula, bool]()
 
@@ -54,10 +59,13 @@ class Pace:
     def __init__(self) -> None:
         self.seconds = 0.0
         self._gains: list[tuple[float, float]] = []  # logarithms of costs' ratios, and when
+        self._violated: list[tuple[float, int]] = []  # hard clauses, and when
 
     def walked(self, seconds: float, before: Improvement | None, after: Improvement | None) -> None:
         """Take what was the best before and after so many more seconds."""
         self.seconds += seconds
+        if after is not None:
+            self._violated.append((self.seconds, after.hard_violations))
         if after is None or after is before or after.hard_violations:
             return
         first = before is None or before.hard_violations
@@ -70,6 +78,12 @@ class Pace:
     def gets_on(self) -> bool:
         """Whether the last part of the time was worth it."""
         return self._gained(_PART) >= _GAIN
+
+    @property
+    def stays(self) -> bool:
+        """Whether about as many hard clauses are violated as at half of the time."""
+        before = [hard for at, hard in self._violated if at <= self.seconds / 2]
+        return bool(before) and self._violated[-1][1] >= _STILL_VIOLATED * before[-1]
 
     @property
     def idle(self) -> float:
@@ -149,21 +163,25 @@ def first_ones(formula: Formula) -> float:
     return max(_FIRST, _FIRST_EACH * len(formula.literals))
 
 
-def opening(formula: Formula) -> float:
+def opening(formula: Formula, left: float = math.inf) -> float:
     """Seconds after which a proof that is likely to find more than a walker has begun to; or none.
 
     That is one that begins with linear programs, and one of a circuit that no walker is able to satisfy.
     """
     if programs_first(formula):
         return max(_OPENS, _OPENS_EACH * len(formula.literals))
-    return _GATES if _circuit(formula) else 0.0
+    return _GATES if _opens_circuit(formula, left) else 0.0
 
 
-def _circuit(formula: Formula) -> bool:
-    """Whether clauses may be those of a large circuit, which get fewer when they are simplified."""
+def _opens_circuit(formula: Formula, left: float) -> bool:
+    """Whether clauses may be those of a circuit, which get fewer when they are simplified, and soon enough."""
     size = len(formula.literals)
-    seldom = SMALL < size <= _OCCURS * formula.num_variables
-    return seldom and formula.num_hard > 0 and not programs_first(formula)
+    first = min(_MOST_FIRST_GATES, _FIRST_GATES + _FIRST_GATES_EACH * size)
+    if left < first or size > _OCCURS * formula.num_variables:
+        return False
+    pairs = np.count_nonzero(np.diff(formula.offsets)[formula.hard] == 2)
+    gates = size > SMALL or bool(pairs >= _PAIRS * formula.num_hard)
+    return gates and formula.num_hard > 0 and not programs_first(formula)
 
 
 def proof_waits(task: Task) -> bool:
@@ -178,17 +196,24 @@ def proof_waits(task: Task) -> bool:
 def proof_pays(task: Task, pace: Pace, limit: float, *, able: bool) -> bool:
     """Whether a proof may be tried within a limit, of which the search, able or not, had some time."""
     best, left = task.incumbent.best, task.options.deadline.left
-    begins = _EACH * len(task.presolved.formula.literals)
+    violated = best is None or best.hard_violations > 0
+    begins = (_LEAST_EACH if violated else _EACH) * len(task.presolved.formula.literals)
     if left is None or left < max(begins, min(_SECONDS, _LAST * limit)):
         return False
-    if best is None or best.hard_violations:
-        return not asks_in_vain(task) and pace.seconds >= _UNBEGUN * limit
-    if not able and left >= FIRST_GATES and _circuit(task.presolved.formula):
+    if violated:
+        if asks_in_vain(task):
+            return programs_first(task.presolved.formula)
+        return pace.seconds >= (_STAYS if pace.stays else _UNBEGUN) * limit
+    if not able and _opens_circuit(task.presolved.formula, left):
         return True
     if promising(task.presolved.formula, task.incumbent):
         soon = 0 < first_ones(task.presolved.formula) <= left
         soon = soon and _bounded(task.incumbent)
-        return soon or limit > SHORT or (pace.seconds >= _SEARCHED * limit and pace.stuck)
+        if soon or limit > SHORT:
+            return True
+        part = pace.seconds / limit
+        counted = _STAYS <= part < _SEARCHED and programs_first(task.presolved.formula)
+        return pace.stuck and (counted or part >= _SEARCHED)
     if limit <= SHORT:
         least, stuck = _SEARCHED_LONG * limit, pace.still
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from hardscape.maxsat.methods.exact.dialogue import Dialogue, told
 from hardscape.maxsat.methods.exact.keeper import Call, Talker
 from hardscape.maxsat.methods.exact.near import proven_at_once, settled_here
 from hardscape.maxsat.methods.exact.pace import (
+    SHORT,
     Pace,
     first_ones,
     opening,
@@ -28,6 +30,7 @@ from hardscape.maxsat.methods.exact.packed import file_of
 from hardscape.maxsat.methods.exact.sharing import SHARE, Sharing, Turns, shown
 from hardscape.maxsat.methods.exact.start import started
 from hardscape.maxsat.methods.walkers.local import LocalSearch, Walker
+from hardscape.maxsat.methods.walkers.schedule import swapping_pays
 from hardscape.maxsat.task import SMALL
 
 #: Seconds of search while a process is started, and after which other provers than the first begin.
@@ -114,7 +117,11 @@ class Proof(Work[Partial]):
             if found is not None:
                 return found
             flips = turns.walker.new_flips
-        elif alone and proven_at_once(self.formula, self.constant, self.incumbent, context):
+        elif (
+            alone
+            and self._has_a_moment()
+            and proven_at_once(self.formula, self.constant, self.incumbent, context)
+        ):
             assert self.incumbent.best is not None
             self.ended.set()
             lower = self.incumbent.best.cost - self.constant
@@ -143,7 +150,8 @@ class Proof(Work[Partial]):
         """Have a process prove, in turns with a walker where it has the only thread."""
         if turns is None and self.in_turns and self.local is not None:
             walker = self.local.walker(0, context)
-            if self.incumbent.feasible:  # else one step may take seconds
+            leads = self._opening() > 0 and not walker.able
+            if self.incumbent.feasible and not leads:  # else one step may take seconds
                 walker.walk(_MEANWHILE)  # a process needs a moment to begin
             turns = self.turns(walker, 0 if whole else self.constant)
         how = self.incumbent, context, self.ended, self.constant
@@ -159,12 +167,20 @@ class Proof(Work[Partial]):
             self.ends,
             hard=self.formula.num_hard > 0,
             counted=programs_first(self.formula),
-            opening=opening(self.formula),
+            opening=self._opening(),
             first_ones=first_ones(self.formula),
             promising=promising(self.formula, self.incumbent),
             shown=shown(self.formula),
+            asks=swapping_pays(self.formula),
         )
         return Turns(walker, self.incumbent, self.share, sharing)
+
+    def _has_a_moment(self) -> bool:
+        """Whether the time is long beside an attempt in vain, which has to be prepared as a proof has."""
+        return self.ends - time.monotonic() > SHORT and not self._opening()
+
+    def _opening(self) -> float:
+        return opening(self.formula, self.ends - time.monotonic())
 
     def _here(self, turns: Turns, context: Context) -> ShardResult | None:
         """Prove a small formula in this process, with a walker: to start one takes longer than many proofs.

@@ -7,7 +7,7 @@ import time
 
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
-from hardscape.maxsat.methods.exact.pace import FIRST_GATES, LONGER, SHORT, Pace, programs_first
+from hardscape.maxsat.methods.exact.pace import LONGER, SHORT, Pace, programs_first
 from hardscape.maxsat.methods.walkers.local import Walker
 from hardscape.maxsat.result import Improvement
 
@@ -34,8 +34,9 @@ _TRIED, _SHORT = 0.25, 20.0
 #: one question is what all others wait for. Up to such a share of the time left, and so many seconds; and for
 #: such a share of these seconds more, since after a late word others follow.
 _WORDLESS, _MOST_WORDLESS, _WORDS = 0.1, 2.5, 0.6
-#: Most of the time left that the prover has, but for so little, where its proof begins with linear programs.
-_COUNTED = 0.5
+#: Most of the time left, and of a short one, that the prover has, but for so little, where its proof begins
+#: with linear programs.
+_COUNTED, _COUNTED_SHORT = 0.5, 0.8
 #: Seconds of its own in which a walker that violates hard clauses has half of the time, and how many violated
 #: ones are so few that it has it longer. Most that satisfy them do so by then; else a solver is likelier to.
 _TRIES, _FEW = 0.5, 10
@@ -79,8 +80,8 @@ class Sharing:
     `constant` is what the prover's costs leave out, `pace` the walker's so far, `ends` when the time is up,
     `hard` whether some clauses are, `counted` whether its proof begins with linear programs, `opening` what a
     proof takes that is likely to find more than the walker, `first_ones` when the prover has assignments near
-    a linear program, `promising` whether a proof was so before it began, and `shown` its seconds without a find
-    that say that there is little.
+    a linear program, `promising` whether a proof was so before it began, `shown` its seconds without a find
+    that say that there is little, and `asks` whether the walker asks a solver.
     """
 
     def __init__(
@@ -97,6 +98,7 @@ class Sharing:
         first_ones: float = 0.0,
         promising: bool = True,
         shown: float = _MOST_SHOWN,
+        asks: bool = True,
     ) -> None:
         self._share, self._rest, self._ends = first, max(_HALF, first), ends
         self._pace = pace or Pace()
@@ -106,12 +108,13 @@ class Sharing:
         left = ends - time.monotonic()
         self._short, self._promising = left <= SHORT, promising
         # Of the walker while hard clauses are violated: a solver is likelier to satisfy them, if it is asked.
-        self._violated = _HALF if self._short else _LEAST if counted else _LITTLE
+        asked = _HALF if self._short and asks else _LITTLE
+        self._violated, self._late = _LEAST if counted else asked, counted and asks
         self._trial = 0.0 if math.isinf(left) else _TRIED * max(0.0, left - _SHORT)
         self._untried = min(_UNTRIED, _UNTRIED_SHARE * left)
         waits = hard and (promising or left > LONGER)
-        late = 0.0 if left < FIRST_GATES else opening
-        self._opening = min(opening, _COUNTED * left) if counted else late
+        most = _COUNTED_SHORT if self._short else _COUNTED
+        self._opening = min(opening, most * left) if counted else opening
         wordless = 0.0 if counted else _WORDLESS * left
         self._close = min(first_ones, _FIRST_ONES * left)
         if first_ones <= left:
@@ -138,7 +141,8 @@ class Sharing:
         if best is None or best.hard_violations:
             self._held = self._pace.seconds
             few = best is not None and best.hard_violations <= _FEW
-            return _HALF if few or self._pace.seconds < _TRIES else self._violated
+            tries = not self._late and (few or self._pace.seconds < _TRIES)
+            return _HALF if tries else self._violated
         if not self._said:
             if lower or best is not self._best:
                 self._said, self._patient = True, (1 + _WORDS) * proved if self._waited else 0.0
