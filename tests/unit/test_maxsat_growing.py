@@ -1,5 +1,9 @@
 """A set of clauses that grows by answers of a SAT solver."""
 
+import itertools
+import threading
+import time
+
 import numpy as np
 import pytest
 
@@ -83,13 +87,18 @@ def test_it_stops():
 @pytest.mark.parametrize("seed", range(20))
 def test_all_clauses_at_once(seed):
     f = formula(9, 20, 4, seed)
-    search = Together(f, 0, STOP)
+    search = Together(f, 0, np.zeros(9, dtype=np.uint8), STOP)
     search.run(10**6, STOP)
     if holding(f, every(9)).all(axis=1).any():
         assert f.evaluate(search.best())[:2] == search.cost() == (0, 0)
+        assert search.lower == 0
     else:
         assert search.given_up
         assert not len(search.best())
+        least = min(
+            cost for hard, cost, *_ in map(f.evaluate, every(9)) if not hard
+        )  # nothing costs less than the lightest
+        assert 0 < search.lower == f.weights[~f.hard].min() <= least
 
 
 def test_all_clauses_asked_for_in_pieces_and_until_it_stops():
@@ -97,10 +106,30 @@ def test_all_clauses_asked_for_in_pieces_and_until_it_stops():
     clauses = random_clauses(200, 840, [3], 5)
     clauses = [c for c in clauses if any((planted[abs(x) - 1] == 1) == (x > 0) for x in c)]
     f = Formula.from_clauses(clauses, num_variables=200)
-    whole, pieces = Together(f, 0, STOP), Together(f, 0, STOP)
+    none = np.zeros(200, dtype=np.uint8)
+    whole, pieces = Together(f, 0, none, STOP), Together(f, 0, none, STOP)
     whole.run(10**6, STOP)
     while pieces.cost() != (0, 0):
         assert pieces.run(1000, STOP)
     assert (whole.best() == pieces.best()).all()
     assert f.evaluate(whole.best())[:2] == (0, 0)
-    assert Together(f, 0, np.ones(1, dtype=np.uint8)).given_up
+    stopped = Together(f, 0, none, np.ones(1, dtype=np.uint8))
+    assert stopped.given_up
+    assert stopped.lower == 0
+    near = Together(f, 0, planted, STOP)  # is what it tries first
+    near.run(1, STOP)
+    assert (near.best() == planted).all()
+
+
+def test_a_question_for_all_clauses_ends_when_the_time_is_up():
+    rng, stop = np.random.default_rng(1), np.zeros(1, dtype=np.uint8)
+    pigeons, holes = 12, 11
+    at = np.arange(1, pigeons * holes + 1).reshape(pigeons, holes)
+    twice = [[-a, -b] for hole in at.T.tolist() for a, b in itertools.combinations(hole, 2)]
+    f = Formula.from_clauses(at.tolist() + twice)
+    search = Together(f, 0, rng.integers(0, 2, f.num_variables, dtype=np.uint8), stop)
+    threading.Timer(0.3, stop.fill, (1,)).start()
+    began = time.monotonic()
+    assert search.run(10**12, stop) < 10**12
+    assert time.monotonic() - began < 20
+    assert not search.given_up

@@ -170,6 +170,19 @@ def test_most_is_the_provers_until_its_first_word():
     assert words((1.0, 0, None), hard=False) == words((0.0, 0, None), left=-1.0) == [0.8]
 
 
+def test_without_hard_clauses_nobody_waits_for_a_prover_before_something_is_refuted():
+    def of(lower=0, bound=7, hard=False):
+        walker = Pace()
+        walker.walked(0.1, found(100, hard=1), best)
+        walker.walked(4.0, best, best)
+        sharing = Sharing(0.5, best, 7, walker, ends=time.monotonic() + 60.0, hard=hard)
+        return sharing.of(best, lower, 1.0, able=True, bound=bound)
+
+    best = found(90)
+    assert of() == 0.5
+    assert of(bound=8) == of(lower=1) == of(hard=True) == 0.2
+
+
 def test_a_late_word_is_followed_by_others():
     late = words((0.5, 0, None), (1.0, 1, None), (1.59, 1, None), (1.61, 1, None), left=10.0)
     assert late == [0.2, 0.2, 0.2, 0.8]
@@ -219,7 +232,7 @@ def test_who_has_waited_less_for_a_find_goes_on():
         walker.walked(idle, best, best)
         if new:
             sharing.of(new, 0, proved - 0.1)
-        return sharing.of(new or best, 0, proved, able=able)
+        return sharing.of(new or best, 0, proved, able=able, bound=1)
 
     assert [of(1.0, proved) for proved in (0.5, 1.5)] == [0.2, 0.9]
     assert of(0.05, 0.01) == 0.9  # a moment
@@ -312,7 +325,7 @@ class Walks:
 def test_up_to_a_short_limit_a_turn_that_ends_late_is_paid_back(monkeypatch, limit, let):
     monkeypatch.setattr(time, "monotonic", lambda: 100.0)
     best, walker = found(1000), Walks()
-    told: Any = walker, SimpleNamespace(best=best)
+    told: Any = walker, SimpleNamespace(best=best, lower=0)
     turns = Turns(*told, 0.9, Sharing(0.9, best, 0, ends=100.0 + limit, hard=False))
     turns._ends = 99.9
     turns.walk(0)
@@ -327,7 +340,8 @@ def test_a_long_turn_of_the_walker_makes_the_next_one_no_longer_than_itself(
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     best = found(1000)
     told: Any = SimpleNamespace(walk=lambda _: clock.append(clock.pop() + 3.0), able=False), best
-    turns = Turns(told[0], SimpleNamespace(best=best), share, Sharing(share, best, 0, hard=False))  # type: ignore[arg-type]
+    known: Any = SimpleNamespace(best=best, lower=0)
+    turns = Turns(told[0], known, share, Sharing(share, best, 0, hard=False))
     turns.walk(1)
     assert turns._ends - clock[0] == pytest.approx(turn)
 

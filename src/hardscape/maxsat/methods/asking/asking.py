@@ -16,8 +16,9 @@ from hardscape.maxsat.methods.weighting.searches import NEVER, Search
 #: Literals that the solver assigns for what counts as a flip.
 _WORK = 8
 #: Conflicts, and literals assigned, after which the solver gives up a question: no more than takes some
-#: hundredths of a second, for only then is the clock looked at.
-_CONFLICTS, _ASSIGNED = 200, 200_000
+#: hundredths of a second, for only then is the clock looked at; and as many literals for as many conflicts of a
+#: long one.
+CONFLICTS, _ASSIGNED = 200, 200_000
 #: Every literal may be assigned so often: of many variables that takes longer, and is interrupted, with so many
 #: seconds between two looks at the clock.
 _OFTEN, _BETWEEN = 4, 0.005
@@ -26,13 +27,14 @@ _OFTEN, _BETWEEN = 4, 0.005
 class Asking(Search):
     """Moves of which each asks MiniSat, as python-sat brings it.
 
-    ``given_up`` says that nothing is left to try.
+    ``given_up`` says that nothing is left to try. Where questions are `long` each is interrupted when the time
+    is up.
     """
 
-    def __init__(self, target: int) -> None:
+    def __init__(self, target: int, *, long: bool = False) -> None:
         from pysat.solvers import Minisat22
 
-        self._target = max(target, 0)
+        self._target, self._long = max(target, 0), long
         self._solver: Any = Minisat22()
         self._granted = 0
         self._best = np.zeros(0, dtype=np.uint8)
@@ -63,7 +65,7 @@ class Asking(Search):
     @contextmanager
     def _heeding(self, stop: NDArray[np.uint8]) -> Iterator[None]:
         """Interrupt long questions when the time is up."""
-        if _OFTEN * self._solver.nof_vars() <= _ASSIGNED:
+        if not self._long and _OFTEN * self._solver.nof_vars() <= _ASSIGNED:
             yield
             return
         over = threading.Event()
@@ -105,9 +107,10 @@ class Asking(Search):
     def _arrived(self) -> bool:
         return self._cost <= (0, self._target)
 
-    def _ask(self, wishes: Iterable[int], conflicts: int = _CONFLICTS) -> bool | None:
+    def _ask(self, wishes: Iterable[int], conflicts: int = CONFLICTS) -> bool | None:
         self._solver.conf_budget(conflicts)
-        self._solver.prop_budget(max(_ASSIGNED, _OFTEN * self._solver.nof_vars()))
+        assigned = _ASSIGNED * (conflicts // CONFLICTS if self._long else 1)
+        self._solver.prop_budget(max(assigned, _OFTEN * self._solver.nof_vars()))
         # That is how python-sat is told to leave signals and other threads alone, too.
         answer: bool | None = self._solver.solve_limited(list(wishes), expect_interrupt=True)
         return answer

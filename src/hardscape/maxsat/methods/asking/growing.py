@@ -9,7 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.maxsat.formula import Formula
-from hardscape.maxsat.methods.asking.asking import Asking
+from hardscape.maxsat.methods.asking.asking import CONFLICTS, Asking
+
+#: Most conflicts of a question for all clauses; the first ones have fewer, and each twice as many as before.
+_MOST = 10 * CONFLICTS
+
+
+def _literals(assignment: NDArray[np.uint8]) -> list[int]:
+    """What is true under an assignment."""
+    numbers = np.arange(1, len(assignment) + 1)
+    literals: list[int] = np.where(assignment, numbers, -numbers).tolist()
+    return literals
 
 
 class Growing(Asking):
@@ -56,8 +66,8 @@ class Growing(Asking):
         return np.asarray(np.logical_or.reduceat(true, formula.offsets[:-1]))
 
     def _keep(self, assignment: NDArray[np.uint8]) -> None:
-        phases = np.where(assignment, 1, -1) * np.arange(1, self._formula.num_variables + 1)
-        self._solver.set_phases(phases.tolist())
+        phases = _literals(assignment)
+        self._solver.set_phases(phases)
         self._found(self._lost, phases)
 
     def _move(self, stop: NDArray[np.uint8]) -> None:
@@ -84,11 +94,15 @@ class Together(Asking):
     """The solver is asked for an assignment under which all clauses hold, the soft ones, too, until it answers.
 
     They are clauses of the solver, and not assumptions, tens of thousands of which each restart would repeat.
+    The values of `initial` are tried first. ``lower`` is what everything costs at least.
     """
 
-    def __init__(self, formula: Formula, target: int, stop: NDArray[np.uint8]) -> None:
-        super().__init__(target)
-        self._variables = formula.num_variables
+    def __init__(
+        self, formula: Formula, target: int, initial: NDArray[np.uint8], stop: NDArray[np.uint8]
+    ) -> None:
+        super().__init__(target, long=True)
+        self.lower, self._least = 0, min(formula.weights[~formula.hard].tolist(), default=0)
+        self._variables, self._conflicts = formula.num_variables, CONFLICTS
         literals, offsets = formula.literals.tolist(), formula.offsets.tolist()
         for first, last in itertools.pairwise(offsets):
             if stop[0]:
@@ -96,9 +110,12 @@ class Together(Asking):
                 return
             self._solver.add_clause(literals[first:last])
         self._solver.add_clause([self._variables, -self._variables])
+        self._solver.set_phases(_literals(initial))
 
     def _move(self, stop: NDArray[np.uint8]) -> None:
-        answer = self._ask([])
+        answer = self._ask([], self._conflicts)
+        self._conflicts = min(2 * self._conflicts, _MOST)
         if answer:
             self._found(0, self._solver.get_model()[: self._variables])
-        self.given_up = answer is False
+        if answer is False:
+            self.given_up, self.lower = True, self._least

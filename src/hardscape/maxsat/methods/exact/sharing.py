@@ -121,6 +121,7 @@ class Sharing:
             wordless = max(wordless, self._close)
         self._patient = min(_MOST_WORDLESS, wordless) if waits else 0.0
         self._said, self._waited, self._counted = counted, False, counted
+        self._hard = hard  # else a first core may be what nobody can refute
         self._bounds = [(0.0, 0)]  # of the prover, by its seconds
         self._found = 0.0  # seconds of the prover until its last better assignment
         self._held = 0.0  # seconds of the walker until the hard clauses held
@@ -132,11 +133,12 @@ class Sharing:
         proved: float = math.inf,
         *,
         able: bool = False,
+        bound: int = 0,
     ) -> float:
         """Of the next turn.
 
-        The lower bound is what the prover has said in so many seconds; an `able` walker satisfies the hard
-        clauses without a solver.
+        The lower bound is what the prover has said in so many seconds, and `bound` the best one of the whole
+        formula; an `able` walker satisfies the hard clauses without a solver.
         """
         if best is None or best.hard_violations:
             self._held = self._pace.seconds
@@ -151,7 +153,8 @@ class Sharing:
             self._found = proved
         self._bounds.append((proved, lower))
         close = proved < self._close and self._near(best, lower, _CLOSE)
-        waits = (self._promising or not able) and self._waited_less(proved)
+        speaks = self._hard or self._said or bound > self._constant
+        waits = (self._promising or not able) and speaks and self._waited_less(proved)
         patient = close or proved < self._patient or waits
         near = self._near(best, lower, _WITHIN)
         share = min(self._share, _HALF) if near else self._share
@@ -271,7 +274,8 @@ class Turns:
         """Let the walker have its turn, after which the prover, with that lower bound, has its next one."""
         now, before = time.monotonic(), self._incumbent.best
         self._proved += now - self._passed
-        share = self._sharing.of(before, lower, self._proved, able=self.walker.able)
+        able, bound = self.walker.able, self._incumbent.lower
+        share = self._sharing.of(before, lower, self._proved, able=able, bound=bound)
         late = now - self._ends if self._sharing.repays else 0.0
         self.walker.walk(TURN_SHARE * (now - self._began) * share + late * share / (1 - share))
         self._passed = passed = time.monotonic()

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from hardscape.engine import Context, Cpu, Device, Partial, Shard, ShardResult, Work, split
 from hardscape.maxsat.formula import LARGE, Formula
 from hardscape.maxsat.incumbent import Incumbent
+from hardscape.maxsat.methods.asking.growing import Together
 from hardscape.maxsat.methods.asking.swaps import Swapping
 from hardscape.maxsat.methods.walkers.schedule import TURN_PER_VARIABLE, Schedule, is_small
 from hardscape.maxsat.methods.weighting.options import WeightingOptions
@@ -237,7 +238,11 @@ class Walker:
         if search.quality != before and search.quality[0] != NEVER:
             self._schedule.standing.note(search)
             self.take(search)
-        if isinstance(search, Bounding) and self.work.incumbent is not None and self.work.tells:
+        if (
+            isinstance(search, Bounding | Together)
+            and self.work.incumbent is not None
+            and self.work.tells
+        ):
             self.work.incumbent.bound_reduced(search.lower)
         return done == asked
 

@@ -51,8 +51,9 @@ _LITTLE = 0.02
 _LESS = 4
 #: Beside a search by cores turns begin so many times shorter, and its own first one is so many of them.
 _SHORT, _AHEAD = 8, 4
-#: How often turns of who asks a solver are halved at first and at most, beside clause weighting that gets on.
-_VAIN, _MOST_VAIN = 3, 6
+#: How often turns of who asks a solver are halved at first and at most, beside clause weighting that gets on;
+#: and those of who asks for all clauses where none is hard, at most. There they begin whole.
+_VAIN, _MOST_VAIN, _SOFT_VAIN = 3, 6, 1
 #: Flips of a search by cores before any other, as long as few wishes hit them all.
 _START = 50_000
 #: Literals up to which linear programs are solved at once, and what part of its first turn the search by cores
@@ -324,16 +325,18 @@ class Schedule:
         if search is None or search.given_up:
             return
         before, kind = search.cost(), type(search)
-        late = self._walker.work.formula.num_hard > 0 and self.standing.satisfies(weighing)
-        count = vain.get(kind, _VAIN)
-        yield search, turn >> count if late else turn
-        vain[kind] = max(0, count - 1) if search.cost() < before else min(_MOST_VAIN, count + 1)
+        first, most = _VAIN, _MOST_VAIN
+        if not self._walker.work.formula.num_hard:
+            first, most = 0, _SOFT_VAIN if isinstance(search, Together) else _VAIN
+        count = vain.get(kind, first)
+        yield search, turn >> count if self.standing.satisfies(weighing) else turn
+        vain[kind] = max(0, count - 1) if search.cost() < before else min(most, count + 1)
 
     def _growing_turns(self, weighing: Weighing, turn: int) -> Iterator[tuple[Search, int]]:
         """What grows begins again where clause weighting has found something better, and then, where some
         clauses are hard, nothing in a turn.
 
-        Where little is violated a solver is asked for all clauses, too, in half of a turn.
+        Where little is violated a solver is asked for all clauses, too, in half of a turn, or a quarter.
         Where clause weighting itself has never satisfied the hard ones, wishes that are literals are exchanged
         when no more can join, and who stays behind has ever less of the turns.
         """
@@ -348,7 +351,7 @@ class Schedule:
         while True:
             growing = Growing(work.formula, work.target, weighing.best(), self._walker.stop)
             if together is None and _nearly_all(growing.cost(), work.formula):
-                together = Together(work.formula, work.target, self._walker.stop)
+                together = Together(work.formula, work.target, weighing.best(), self._walker.stop)
             while not growing.given_up:
                 yield from self._asked(growing, turn, weighing, vain)
                 turn *= 2
