@@ -6,6 +6,7 @@ returns clauses and the last variable then.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -60,6 +61,37 @@ def sequential_counter(terms: Terms, most: int, top: int) -> Encoded:
         elif before:
             made.all.append([-before[most - weight], -x])
         before = after
+    return made.all, made.top
+
+
+def adders(terms: Terms, most: int, top: int) -> Encoded:
+    """Binary digits of the weight by full and half adders, but for those that may be anything."""
+    made, size = _Clauses(top), most.bit_length()
+    zeros = [i for i in range(size) if not most >> i & 1]
+    first = zeros[0] if zeros else size  # what is below may be anything
+    made.all += [[-x] for weight, x in terms if weight > most]
+    left = [(weight, x) for weight, x in terms if weight <= most]
+    columns = [[x for weight, x in left if weight >> i & 1] for i in range(size)]
+    for i, column in enumerate(columns):
+        while len(column) > 1:
+            read = [column.pop(0) for _ in range(min(3, len(column)))]
+            pairs = list(itertools.combinations(read, 2))
+            if column or i >= first:
+                column.append(digit := made.new())
+                for signs in itertools.product((1, -1), repeat=len(read)):
+                    own = digit if signs.count(1) % 2 else -digit
+                    made.all.append([*(-s * x for s, x in zip(signs, read, strict=True)), own])
+            if i + 1 == size:
+                made.all += [[-a, -b] for a, b in pairs]
+                continue
+            columns[i + 1].append(carry := made.new())
+            made.all += [[-a, -b, carry] for a, b in pairs]
+            some = pairs if len(read) == 3 else [(x,) for x in read]
+            made.all += [[*each, -carry] for each in some]
+    for i in zeros:  # a first digit too much
+        above = [column for j, column in enumerate(columns) if j > i and most >> j & 1]
+        if columns[i] and all(above):
+            made.all.append([-columns[i][0], *(-column[0] for column in above)])
     return made.all, made.top
 
 

@@ -12,7 +12,6 @@ pytest.importorskip("pysat")
 pytest.importorskip("rustsat")
 
 from pysat.card import CardEnc, EncType
-from pysat.solvers import Cadical153
 
 from hardscape import native
 from hardscape.maxsat import Formula, solve
@@ -27,8 +26,8 @@ from hardscape.maxsat.methods.exact.prover.rows.sums import Sums
 from hardscape.maxsat.modelling.constraints import Clauses
 from hardscape.maxsat.presolve import presolve
 from helpers import maxsat_encodings as encodings
-from helpers.maxsat_oracle import holds
 from helpers.maxsat_proofs import Silent
+from helpers.maxsat_rows import checked, suits
 
 ENCODINGS = (
     EncType.seqcounter,
@@ -67,47 +66,17 @@ def encoded(seed, n):
     return [list(clause) for clause in clauses.hard], clauses.num_variables
 
 
-def suits(row, values):
-    held = zip(row.literals, row.weights, strict=True)
-    return sum(w for x, w in held if values[abs(x) - 1] == (x > 0)) <= row.most
-
-
-def values_of(model, top):
-    true = set(model or ())
-    return [int(v in true) for v in range(1, top + 1)]
-
-
-def checked(hard, top, n, named):
-    """The sums of clauses, after all values of the first variables were compared."""
-    found = Sums(hard, named)
-    assert not found.hidden.intersection(named)
-    open_ = [v for v in range(1, n + 1) if v not in found.hidden]
-    with Cadical153(bootstrap_with=hard) as whole, Cadical153(bootstrap_with=found.left) as left:
-        for signs in itertools.product((-1, 1), repeat=len(open_)):
-            told = [s * v for s, v in zip(signs, open_, strict=True)]
-            possible = whole.solve(assumptions=told)
-            if possible:
-                values = values_of(whole.get_model(), top)
-                assert all(suits(row, values) for row in found.rows)
-            if left.solve(assumptions=told):
-                values = values_of(left.get_model(), top)
-                if all(suits(row, values) for row in found.rows):
-                    assert possible
-                    assert found.complete(values)
-                    assert all(holds(clause, values) for clause in hard)
-    return found
-
-
 @pytest.mark.parametrize("seed", range(150))
 def test_rows_and_values_say_what_the_clauses_do(seed):
     rng, n = random.Random(seed), 3 + seed % 5
     hard, top = encoded(seed, n)
     named = rng.sample(range(1, n + 1), rng.randint(1, n))
-    checked(hard, top, n, named)
+    checked(Sums(hard, named), hard, top, n, named)
     others = list(range(n + 1, top + 1))
     rng.shuffle(others)  # then rules are what nobody meant
     name = [0, *range(1, n + 1), *others]
-    checked([[name[abs(x)] * (1 if x > 0 else -1) for x in c] for c in hard], top, n, named)
+    hard = [[name[abs(x)] * (1 if x > 0 else -1) for x in c] for c in hard]
+    checked(Sums(hard, named), hard, top, n, named)
 
 
 WEIGHED = (
@@ -128,7 +97,8 @@ def test_rows_follow_from_clauses_of_which_one_was_lost_or_changed(seed):
     elif hard:
         clause = rng.choice(hard)
         clause[rng.randrange(len(clause))] = rng.randint(1, top) * rng.choice((1, -1))
-    checked([c for c in hard if len(set(map(abs, c))) == len(c)], top, n, range(1, n + 1))
+    hard, named = [c for c in hard if len(set(map(abs, c))) == len(c)], range(1, n + 1)
+    checked(Sums(hard, named), hard, top, n, named)
 
 
 @pytest.mark.parametrize("shuffled", [False, True])

@@ -11,6 +11,7 @@ from hardscape import native
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.exact.prover.rows import MOST_LITERALS
+from hardscape.maxsat.methods.exact.prover.rows.gates import adders_may_prevail
 from hardscape.maxsat.methods.walkers.schedule import swapping_pays
 from hardscape.maxsat.methods.weighting.searches import asks_for_a_cover
 from hardscape.maxsat.result import Improvement
@@ -142,10 +143,11 @@ def _sums_may_prevail(formula: Formula) -> bool:
     offsets = np.concatenate([[0], np.cumsum(lengths[formula.hard])]).astype(np.int32)
     named = np.zeros(formula.num_variables + 1, dtype=bool)
     named[abs(formula.literals[~of_hard])] = True
+    clauses = formula.literals[of_hard], offsets
     found: bool = native.core.maxsat.sums_may_prevail(
-        formula.literals[of_hard], offsets, np.flatnonzero(named).astype(np.int32)
+        *clauses, np.flatnonzero(named).astype(np.int32)
     )
-    return found
+    return found or adders_may_prevail(*clauses)
 
 
 def promising(formula: Formula, incumbent: Incumbent) -> bool:

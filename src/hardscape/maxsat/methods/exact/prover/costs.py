@@ -10,6 +10,7 @@ from pysat.solvers import Cadical153
 
 from .board import Board, Settled
 from .oracle import BETWEEN_LOOKS, Oracle
+from .rows.adders import Adders
 from .rows.counters import Counters
 from .rows.sums import Sums
 
@@ -118,11 +119,12 @@ class Costs:
         return found if found.prevail else None
 
     @cached_property
-    def sums(self) -> Sums | None:
+    def sums(self) -> Sums | Adders | None:
         """Those that the clauses that were given say, where they prevail."""
         if self.counters is not None:
             return None
-        return Sums.of(self.given, [abs(wish) for wish in self.soft])
+        named = [abs(wish) for wish in self.soft]
+        return Sums.of(self.given, named) or Adders.of(self.given, named)
 
     @property
     def unrolled(self) -> tuple[Sequence[Sequence[int]], Sequence[list[int]]]:

@@ -41,10 +41,10 @@ class Sums:
 
     def __init__(self, clauses: Sequence[Sequence[int]], named: Iterable[int]) -> None:
         # By the numbers of variables first: encoders give outputs later ones than what these are made of.
-        flat = _flat(clauses, named)
-        looked = [native.core.maxsat.Sums(*flat, True)]
+        arrays = _arrays(clauses, named)
+        looked = [native.core.maxsat.Sums(*arrays, True)]
         if not looked[0].prevail:
-            looked.append(native.core.maxsat.Sums(*flat, False))
+            looked.append(native.core.maxsat.Sums(*arrays, False))
         seconds = _SECONDS if any(x.prevail for x in looked) else _SECONDS_MORE
         self._native = _learned(looked, time.thread_time() + seconds)
         said = self._native.said()
@@ -62,7 +62,7 @@ class Sums:
         """Those that prevail; None where there are none, or nothing looks like them."""
         if sum(map(len, clauses)) > MOST_LITERALS:
             return None
-        if not native.core.maxsat.sums_may_prevail(*_flat(clauses, named)):
+        if not native.core.maxsat.sums_may_prevail(*_arrays(clauses, named)):
             return None
         found = cls(clauses, named)
         return found if found.prevail else None
@@ -87,10 +87,16 @@ def _learned(looked: list[Any], until: float) -> Any:
     return looked[0]
 
 
-def _flat(clauses: Sequence[Sequence[int]], named: Iterable[int]) -> tuple[Any, Any, Any]:
-    """Clauses as their literals and where each begins, and named variables."""
+def flat(clauses: Sequence[Sequence[int]]) -> tuple[Any, Any]:
+    """Clauses as their literals and where each begins."""
     import numpy as np
 
     literals = np.fromiter(itertools.chain.from_iterable(clauses), dtype=np.int32)
-    offsets = np.fromiter(itertools.accumulate(map(len, clauses), initial=0), dtype=np.int32)
-    return literals, offsets, np.fromiter(named, dtype=np.int32)
+    return literals, np.fromiter(itertools.accumulate(map(len, clauses), initial=0), dtype=np.int32)
+
+
+def _arrays(clauses: Sequence[Sequence[int]], named: Iterable[int]) -> tuple[Any, Any, Any]:
+    """Clauses and named variables."""
+    import numpy as np
+
+    return *flat(clauses), np.fromiter(named, dtype=np.int32)
