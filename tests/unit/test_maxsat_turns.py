@@ -16,8 +16,10 @@ from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.asking.swaps import Swapping
 from hardscape.maxsat.methods.exact import exact
 from hardscape.maxsat.methods.walkers.local import LocalSearch, Walker
+from hardscape.maxsat.methods.walkers.schedule import Schedule
 from hardscape.maxsat.methods.walkers.standing import Standing
-from hardscape.maxsat.methods.weighting.searches import Hitting
+from hardscape.maxsat.methods.weighting.searches import Hitting, Weighing
+from hardscape.maxsat.task import SMALL
 from helpers.maxsat_clauses import random_clauses
 
 pytest.importorskip("pysat", reason="python-sat is not installed")
@@ -134,6 +136,33 @@ def test_who_falls_fast_towards_the_hard_clauses_is_not_behind(counts, turns):
     late = {}
     search = Violating(*counts)
     assert [standing.less(search, 64, late) for _ in counts] == turns
+
+
+@pytest.mark.parametrize(
+    ("counts", "turns"),
+    [((90, 80, 30, 0, 0), 4), ((90, 89, 10), 2), ((0,), 1), ((9, 8, 7, 6, 5), 4)],
+)
+def test_clause_weighting_goes_on_while_it_falls(counts, turns):
+    walker = SimpleNamespace(work=SimpleNamespace(formula=parities(100, 60)), flips=0)
+    search = Violating(*counts)
+    done = 0
+    for which, turn in Schedule(walker, 0, None)._falling_turns(search, 60_000):
+        assert which is search
+        walker.flips += turn
+        done += 1
+    assert done == turns
+
+
+@pytest.mark.parametrize(("variables", "large"), [(100, False), (1000, True)])
+def test_clause_weighting_begins_with_as_many_flips_as_cores_had(variables, large):
+    formula = parities(variables, 2 * variables)
+    assert (len(formula.literals) > SMALL) is large
+    walker = LocalSearch(formula, False, 1, 1, 0).walker(0, Context(Cpu(), None, STOP))
+    for search, turn in walker._schedule:
+        if isinstance(search, Weighing):
+            assert (turn >= walker.flips > 0) is large
+            return
+        walker.flips += search.run(turn, STOP)
 
 
 def test_a_walk_behind_clause_weighting_has_less(flips):

@@ -28,6 +28,7 @@ from hardscape.maxsat.methods.weighting.searches import (
     looks_random,
     wishes_are_literals,
 )
+from hardscape.maxsat.task import SMALL
 
 #: Flips of the first turn of the random walk and, on each variable, more; turns double.
 _FIRST_TURN, TURN_PER_VARIABLE = 200_000, 50
@@ -35,7 +36,8 @@ _FIRST_TURN, TURN_PER_VARIABLE = 200_000, 50
 #: soft clauses are no longer exchanged, and those from which on no SAT solver is asked.
 _FIRST_ALONE, _MOST_SWAPPED, _MOST_GROWN = 8_000, 200_000, 3_000_000
 #: Literals above which no search by cores begins; and its flips before any other where soft clauses are no
-#: longer exchanged, as long as few wishes hit all cores.
+#: longer exchanged, as long as few wishes hit all cores, and those of clause weighting behind it, as long as
+#: that falls.
 _MOST_HIT, _OPENING = 3_000_000, 200_000
 #: Literals above which no circuit is looked for.
 _MOST_DIAGNOSED = 3_000_000
@@ -243,7 +245,10 @@ class Schedule:
             while hitting.few and not hitting.given_up and self._walker.flips < _START:
                 yield hitting, turn
             weighing = self._weighing(initial)
-            yield weighing, turn
+            if size <= SMALL:
+                yield weighing, turn
+            else:
+                yield from self._falling_turns(weighing, max(turn, self._walker.flips))
         searches: list[Hitting | Weighing | Swapping] = [hitting, weighing]
         late: dict[Search, int] = {}
         hard = weighing.cost()[0]
@@ -276,6 +281,19 @@ class Schedule:
                     in_full = cheap and search is weighing
                     yield search, whole if in_full else self.standing.less(search, whole, late)
             turn *= 2
+
+    def _falling_turns(self, weighing: Weighing, turn: int) -> Iterator[tuple[Search, int]]:
+        """Clause weighting as long as each turn leaves far fewer hard clauses violated, up to a limit.
+
+        Most formulas that it satisfies without a solver it satisfies by then.
+        """
+        until, most = self._walker.flips + _OPENING, math.inf
+        while self._walker.flips < until:
+            yield weighing, turn
+            hard = weighing.cost()[0]
+            if not 0 < hard <= most:
+                return
+            most = FALLING * hard
 
     def _tell_best(
         self, hitting: Hitting, searches: Sequence[Hitting | Weighing | Swapping]
