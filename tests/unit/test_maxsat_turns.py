@@ -165,6 +165,27 @@ def test_clause_weighting_begins_with_as_many_flips_as_cores_had(variables, larg
         walker.flips += search.run(turn, STOP)
 
 
+class Barren(Hitting):
+    """A search by cores that has found so much, and whose cores take many wishes."""
+
+    few = False
+
+    def __init__(self, hard):
+        self.hard = hard
+
+    def cost(self):
+        return self.hard, 9
+
+
+def test_a_search_by_cores_that_never_satisfied_the_hard_clauses_has_least():
+    standing = Standing(SimpleNamespace(flips=10**6), parities(100, 60, 3))
+    standing.note(Violating(0))
+    for hard, turns in [(7, [64, 32, 16, 8, 4, 2, 2]), (0, [64, 32, 16, 16, 16, 16, 16])]:
+        search, late = Barren(hard), {}
+        standing.note(search)
+        assert [standing.less(search, 128, late) for _ in turns] == turns
+
+
 def test_a_walk_behind_clause_weighting_has_less(flips):
     random_formula = Formula.from_clauses(random_clauses(400, 2400, [3], 1))
     solve(random_formula, method="weighting", max_flips=4_000_000, seed=1, threads=1)

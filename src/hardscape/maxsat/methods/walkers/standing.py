@@ -14,8 +14,9 @@ from hardscape.maxsat.methods.weighting.searches import NEVER, Hitting, Search, 
 _CLOSE_SHARE, _CLOSE, FALLING = 0.001, 2, 0.9
 #: Turns of a search by cores are twice as long as others', and in the first flips those of clause weighting,
 #: where it is behind, are so many times halved. Who is behind has half of its turn, time after time, until it
-#: is so many times halved; the search by cores, if it satisfied the hard clauses, but once in the first flips.
-_TWICE, _FEW, _MOST_LATE, _LATE, _EARLY = 2, 2, 3, 1, 100_000
+#: is so many times halved; the search by cores, if it satisfied the hard clauses, but once in the first flips,
+#: and twice as often in the end if it never did.
+_TWICE, _FEW, _MOST_LATE, _LATE, _EARLY, _BARREN = 2, 2, 3, 1, 100_000, 6
 
 
 def close_to_all(formula: Formula) -> int:
@@ -76,8 +77,12 @@ class Standing:
 
     def less(self, search: Search, turn: int, late: dict[Search, int]) -> int:
         """A turn of a search, halved once more where it is behind again."""
-        able = isinstance(search, Hitting) and self.satisfies(search)
-        most = _LATE if able and self._walker.flips < _EARLY else _MOST_LATE
+        most = _MOST_LATE
+        if isinstance(search, Hitting):
+            if not self.satisfies(search):
+                most = _BARREN
+            elif self._walker.flips < _EARLY:
+                most = _LATE
         behind = not self._falls(search) and self._behind(search)
         late[search] = behind * min(most, late.get(search, 0) + 1)
         return turn >> late[search]
