@@ -12,7 +12,7 @@ from hardscape import native
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.methods.hitting.vertex import Vertex
 from hardscape.maxsat.methods.weighting.options import WeightingOptions
-from hardscape.maxsat.methods.weighting.walk import break_weights
+from hardscape.maxsat.methods.weighting.walk import ONE_EXPONENT, break_weights
 
 #: What a compiled search counts as violated before it has evaluated anything.
 NEVER = 2**64 - 1
@@ -59,7 +59,7 @@ class Walking(_Compiled):
         # Clauses that presolve merged weigh more than others.
         self._alike = formula.uniform
         mean = len(formula.literals) / max(1, formula.num_clauses)
-        weights = break_weights(mean)
+        weights = break_weights(mean, ONE_EXPONENT)
         walk = native.core.maxsat.Walk(formula, weights, seed, stream, initial, stop)
         super().__init__(walk, 0)
 

@@ -11,8 +11,9 @@ _SCALE = 2**27
 _BASES = (3.0, 3.7, 5.0, 5.4)
 #: Offset and exponent of the polynomial weight for clauses of up to 3 literals.
 _OFFSET, _EXPONENT = 0.9, 2.06
-#: Exponent of many walks at once: they find out sooner where greed leads.
-MANY_EXPONENT = 2.3
+#: Exponents of a walk alone, whose time is seconds, and of many at once: they find out sooner where
+#: greed leads.
+ONE_EXPONENT, MANY_EXPONENT = 2.2, 2.3
 #: Break counts that have a weight of their own.
 _COUNTS = 256
 
