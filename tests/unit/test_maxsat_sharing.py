@@ -13,7 +13,8 @@ from hardscape.benchmarks.maxsat.formulas import partial_3sat
 from hardscape.maxsat import Formula, solve
 from hardscape.maxsat.methods.exact import exact, pace, proof
 from hardscape.maxsat.methods.exact.pace import Pace
-from hardscape.maxsat.methods.exact.sharing import Sharing, Turns, first_share, shown
+from hardscape.maxsat.methods.exact.prospects import Prospects
+from hardscape.maxsat.methods.exact.sharing import Sharing, Turns, first_share
 from hardscape.maxsat.methods.walkers import local
 from hardscape.maxsat.result import Improvement
 
@@ -141,7 +142,7 @@ def test_the_prover_has_most_until_the_hard_clauses_hold(best):
     walker.walked(1.0, best, best)
     assert Sharing(0.8, best, 0, walker).of(best) == 0.05
     assert (
-        Sharing(0.8, best, 0, walker, counted=True).of(best) == 0.2
+        Sharing(0.8, best, 0, walker, prospects=Prospects(counted=True)).of(best) == 0.2
     )  # begins with linear programs
     assert Sharing(0.8, best, 0, walker).of(found(7)) == 0.8
 
@@ -159,7 +160,7 @@ def test_half_is_a_walkers_that_may_soon_satisfy_the_hard_clauses():
 def words(*turns, first=0.8, left=5.0, hard=True):
     """Shares of turns before which the prover had so many seconds and had said a bound, or found something."""
     best = found(1000)
-    sharing = Sharing(first, best, 0, ends=time.monotonic() + left, hard=hard)
+    sharing = Sharing(first, best, 0, ends=time.monotonic() + left, prospects=Prospects(hard=hard))
     return [sharing.of(new or best, lower, proved) for proved, lower, new in turns]
 
 
@@ -175,7 +176,9 @@ def test_without_hard_clauses_nobody_waits_for_a_prover_before_something_is_refu
         walker = Pace()
         walker.walked(0.1, found(100, hard=1), best)
         walker.walked(4.0, best, best)
-        sharing = Sharing(0.5, best, 7, walker, ends=time.monotonic() + 60.0, hard=hard)
+        sharing = Sharing(
+            0.5, best, 7, walker, ends=time.monotonic() + 60.0, prospects=Prospects(hard=hard)
+        )
         return sharing.of(best, lower, 1.0, able=True, bound=bound)
 
     best = found(90)
@@ -203,7 +206,9 @@ def test_the_word_of_a_linear_program_is_waited_for_while_the_walker_finds():
     best, better = found(1000), found(999)
 
     def of(left):
-        sharing = Sharing(0.8, best, 0, ends=time.monotonic() + left, first_ones=0.9)
+        sharing = Sharing(
+            0.8, best, 0, ends=time.monotonic() + left, prospects=Prospects(first_ones=0.9)
+        )
         sharing.judge(best, better, 0, 0.1, 0.1)
         return [sharing.of(better, 0, proved) for proved in (0.3, 0.5, 1.0)]
 
@@ -227,7 +232,9 @@ def test_a_bound_that_rises_fast_enough_has_the_prover_go_on():
 def test_who_has_waited_less_for_a_find_goes_on():
     def of(idle, proved, left=10.0, new=None, able=False, **told):
         best, walker = found(1000), Pace()
-        sharing = Sharing(0.9, best, 0, walker, time.monotonic() + left, hard=False, **told)
+        sharing = Sharing(
+            0.9, best, 0, walker, time.monotonic() + left, prospects=Prospects(hard=False, **told)
+        )
         walker.walked(1.0, None, best)
         walker.walked(idle, best, best)
         if new:
@@ -262,6 +269,9 @@ def test_large_formulas_take_longer_to_show_what_a_proof_finds():
     def formula(literals):
         return Formula.from_clauses([[1]], hard=[range(2, literals)])
 
+    def shown(formula):
+        return Prospects.of(formula, SimpleNamespace(best=None), 5.0).shown  # type: ignore[arg-type]
+
     assert [shown(formula(n)) for n in (100, 120_000, 400_000)] == [
         2.0,
         pytest.approx(3.0, rel=0.01),
@@ -278,7 +288,9 @@ def test_half_is_the_provers_where_the_bounds_are_near():
 
 def test_first_assignments_near_a_linear_program_are_waited_for():
     def shares_of(*turns, left=5.0, **told):
-        sharing = Sharing(0.9, found(1000), 0, ends=time.monotonic() + left, **told)
+        sharing = Sharing(
+            0.9, found(1000), 0, ends=time.monotonic() + left, prospects=Prospects(**told)
+        )
         return [sharing.of(found(1000), lower, proved) for proved, lower in turns]
 
     turns = (0.1, 600), (0.3, 600), (0.5, 600)
@@ -301,7 +313,9 @@ def test_first_assignments_come_where_literals_are_few_for_each_wish():
 @pytest.mark.parametrize(("left", "share"), [(4.0, 0.9), (6.0, 0.2)])
 def test_no_word_is_waited_for_soon_of_a_proof_that_promises_little(left, share):
     best = found(1000)
-    sharing = Sharing(0.9, best, 0, ends=time.monotonic() + left, promising=False)
+    sharing = Sharing(
+        0.9, best, 0, ends=time.monotonic() + left, prospects=Prospects(promising=False)
+    )
     assert sharing.of(best, 0, 0.1) == share
 
 
@@ -326,7 +340,9 @@ def test_up_to_a_short_limit_a_turn_that_ends_late_is_paid_back(monkeypatch, lim
     monkeypatch.setattr(time, "monotonic", lambda: 100.0)
     best, walker = found(1000), Walks()
     told: Any = walker, SimpleNamespace(best=best, lower=0)
-    turns = Turns(*told, 0.9, Sharing(0.9, best, 0, ends=100.0 + limit, hard=False))
+    turns = Turns(
+        *told, 0.9, Sharing(0.9, best, 0, ends=100.0 + limit, prospects=Prospects(hard=False))
+    )
     turns._ends = 99.9
     turns.walk(0)
     assert walker.seconds == pytest.approx(let)
@@ -341,7 +357,7 @@ def test_a_long_turn_of_the_walker_makes_the_next_one_no_longer_than_itself(
     best = found(1000)
     told: Any = SimpleNamespace(walk=lambda _: clock.append(clock.pop() + 3.0), able=False), best
     known: Any = SimpleNamespace(best=best, lower=0)
-    turns = Turns(told[0], known, share, Sharing(share, best, 0, hard=False))
+    turns = Turns(told[0], known, share, Sharing(share, best, 0, prospects=Prospects(hard=False)))
     turns.walk(1)
     assert turns._ends - clock[0] == pytest.approx(turn)
 
@@ -524,7 +540,13 @@ def test_a_proof_by_linear_programs_has_nearly_all_of_the_time_until_it_may_have
     best = found(1000)
 
     def of(*proved, opening):
-        sharing = Sharing(0.9, best, 0, ends=time.monotonic() + 8.0, counted=True, opening=opening)
+        sharing = Sharing(
+            0.9,
+            best,
+            0,
+            ends=time.monotonic() + 8.0,
+            prospects=Prospects(counted=True, opening=opening),
+        )
         assert sharing.of(best, 0, 1.0) == 0.05
         better = found(900)
         sharing.judge(best, better, 0, 0.1, 1.0)
@@ -538,7 +560,9 @@ def test_so_has_a_proof_of_a_circuit_that_no_walker_is_able_to_satisfy():
     best = found(1000)
 
     def of(proved, *, able=False, left=8.0):
-        sharing = Sharing(0.9, best, 0, ends=time.monotonic() + left, hard=False, opening=3.0)
+        sharing = Sharing(
+            0.9, best, 0, ends=time.monotonic() + left, prospects=Prospects(hard=False, opening=3.0)
+        )
         return sharing.of(best, 0, proved, able=able)
 
     assert [of(proved) for proved in (1.0, 2.9, 3.1)] == [0.0, 0.0, 0.9]

@@ -18,19 +18,12 @@ from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.exact.dialogue import Dialogue, told
 from hardscape.maxsat.methods.exact.keeper import Call, Talker
 from hardscape.maxsat.methods.exact.near import proven_at_once, settled_here
-from hardscape.maxsat.methods.exact.pace import (
-    SHORT,
-    Pace,
-    first_ones,
-    opening,
-    programs_first,
-    promising,
-)
+from hardscape.maxsat.methods.exact.pace import SHORT, Pace, opening
 from hardscape.maxsat.methods.exact.packed import file_of
-from hardscape.maxsat.methods.exact.sharing import SHARE, Sharing, Turns, shown
+from hardscape.maxsat.methods.exact.prospects import Prospects
+from hardscape.maxsat.methods.exact.sharing import SHARE, Sharing, Turns
 from hardscape.maxsat.methods.exact.start import started
 from hardscape.maxsat.methods.walkers.local import LocalSearch, Walker
-from hardscape.maxsat.methods.walkers.schedule import swapping_pays
 from hardscape.maxsat.task import SMALL
 
 #: Seconds of search while a process is started, and after which other provers than the first begin.
@@ -159,20 +152,9 @@ class Proof(Work[Partial]):
 
     def turns(self, walker: Walker, constant: int) -> Turns:
         """Of a walker, on the thread of a prover whose costs leave out a constant."""
-        sharing = Sharing(
-            self.share,
-            self.incumbent.best,
-            constant,
-            self.pace,
-            self.ends,
-            hard=self.formula.num_hard > 0,
-            counted=programs_first(self.formula),
-            opening=self._opening(),
-            first_ones=first_ones(self.formula),
-            promising=promising(self.formula, self.incumbent),
-            shown=shown(self.formula),
-            asks=swapping_pays(self.formula),
-        )
+        prospects = Prospects.of(self.formula, self.incumbent, self.ends - time.monotonic())
+        best = self.incumbent.best
+        sharing = Sharing(self.share, best, constant, self.pace, self.ends, prospects)
         return Turns(walker, self.incumbent, self.share, sharing)
 
     def _has_a_moment(self) -> bool:

@@ -8,6 +8,7 @@ import time
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.exact.pace import LONGER, SHORT, Pace, programs_first
+from hardscape.maxsat.methods.exact.prospects import NOTHING_KNOWN, Prospects
 from hardscape.maxsat.methods.walkers.local import Walker
 from hardscape.maxsat.result import Improvement
 
@@ -46,10 +47,10 @@ _AHEAD, _MOST_AHEAD = 0.05, 0.5
 #: A bound rises as fast as in such a part of the prover's time, the last one, which has turns at both sides.
 _RECENT = 0.5
 #: The walker has least, too, where it has found nothing for longer than the prover has, so many seconds at
-#: least. Not for one that has found nothing for so many, at least, for each literal, and at most: it has shown
-#: what it finds. Nor up to a short limit, since first finds take it as long; nor where the walker is able
-#: to satisfy the hard clauses and the proof promises little: whatever the prover finds costs more there.
-_MOMENT, _SHOWN, _SHOWN_EACH, _MOST_SHOWN = 0.1, 2.0, 2.5e-5, 4.0
+#: least. Not for one that has shown what it finds. Nor up to a short limit, since first finds take it as long;
+#: nor where the walker is able to satisfy the hard clauses and the proof promises little: whatever the prover
+#: finds costs more there.
+_MOMENT = 0.1
 #: Where the gap is no more than such a share of the cost, and the walker has come to its end, its share goes to
 #: so little: nearly all that is left to find is the proof.
 _NEAR, _LITTLE = 0.1, 0.05
@@ -69,19 +70,10 @@ def first_share(formula: Formula, left: float | None) -> float:
     return min(_MOST, max(share, _SEARCHED / max(left, _SEARCHED)))
 
 
-def shown(formula: Formula) -> float:
-    """Seconds without a find after which a prover has shown that there is little."""
-    return min(_MOST_SHOWN, max(_SHOWN, _SHOWN_EACH * len(formula.literals)))
-
-
 class Sharing:
     """The walker's share of the turns, as both have found more or less.
 
-    `constant` is what the prover's costs leave out, `pace` the walker's so far, `ends` when the time is up,
-    `hard` whether some clauses are, `counted` whether its proof begins with linear programs, `opening` what a
-    proof takes that is likely to find more than the walker, `first_ones` when the prover has assignments near
-    a linear program, `promising` whether a proof was so before it began, `shown` its seconds without a find
-    that say that there is little, and `asks` whether the walker asks a solver.
+    `constant` is what the prover's costs leave out, `pace` the walker's so far, and `ends` when the time is up.
     """
 
     def __init__(
@@ -91,37 +83,29 @@ class Sharing:
         constant: int,
         pace: Pace | None = None,
         ends: float = math.inf,
-        *,
-        hard: bool = True,
-        counted: bool = False,
-        opening: float = 0.0,
-        first_ones: float = 0.0,
-        promising: bool = True,
-        shown: float = _MOST_SHOWN,
-        asks: bool = True,
+        prospects: Prospects = NOTHING_KNOWN,
     ) -> None:
         self._share, self._rest, self._ends = first, max(_HALF, first), ends
         self._pace = pace or Pace()
         self._best, self._lower, self._constant = best, 0, constant
-        self._shown = shown
+        self._known = known = prospects
         # Seconds of the prover until which the walker has least.
         left = ends - time.monotonic()
-        self._short, self._promising = left <= SHORT, promising
+        self._short = left <= SHORT
         # Of the walker while hard clauses are violated: a solver is likelier to satisfy them, if it is asked.
-        asked = _HALF if self._short and asks else _LITTLE
-        self._violated, self._late = _LEAST if counted else asked, counted and asks
+        asked = _HALF if self._short and known.asks else _LITTLE
+        self._violated = _LEAST if known.counted else asked
         self._trial = 0.0 if math.isinf(left) else _TRIED * max(0.0, left - _SHORT)
         self._untried = min(_UNTRIED, _UNTRIED_SHARE * left)
-        waits = hard and (promising or left > LONGER)
-        most = _COUNTED_SHORT if self._short else _COUNTED
-        self._opening = min(opening, most * left) if counted else opening
-        wordless = 0.0 if counted else _WORDLESS * left
-        self._close = min(first_ones, _FIRST_ONES * left)
-        if first_ones <= left:
+        waits = known.hard and (known.promising or left > LONGER)
+        most = (_COUNTED_SHORT if self._short else _COUNTED) * left
+        self._opening = min(known.opening, most) if known.counted else known.opening
+        wordless = 0.0 if known.counted else _WORDLESS * left
+        self._close = min(known.first_ones, _FIRST_ONES * left)
+        if known.first_ones <= left:
             wordless = max(wordless, self._close)
         self._patient = min(_MOST_WORDLESS, wordless) if waits else 0.0
-        self._said, self._waited, self._counted = counted, False, counted
-        self._hard = hard  # else a first core may be what nobody can refute
+        self._said, self._waited = known.counted, False
         self._bounds = [(0.0, 0)]  # of the prover, by its seconds
         self._found = 0.0  # seconds of the prover until its last better assignment
         self._held = 0.0  # seconds of the walker until the hard clauses held
@@ -143,7 +127,9 @@ class Sharing:
         if best is None or best.hard_violations:
             self._held = self._pace.seconds
             few = best is not None and best.hard_violations <= _FEW
-            tries = not self._late and (few or self._pace.seconds < _TRIES)
+            tries = not (self._known.counted and self._known.asks) and (
+                few or self._pace.seconds < _TRIES
+            )
             return _HALF if tries else self._violated
         if not self._said:
             if lower or best is not self._best:
@@ -153,12 +139,12 @@ class Sharing:
             self._found = proved
         self._bounds.append((proved, lower))
         close = proved < self._close and self._near(best, lower, _CLOSE)
-        speaks = self._hard or self._said or bound > self._constant
-        waits = (self._promising or not able) and speaks and self._waited_less(proved)
+        speaks = self._known.hard or self._said or bound > self._constant
+        waits = (self._known.promising or not able) and speaks and self._waited_less(proved)
         patient = close or proved < self._patient or waits
         near = self._near(best, lower, _WITHIN)
         share = min(self._share, _HALF) if near else self._share
-        if proved < self._opening and self._counted:
+        if proved < self._opening and self._known.counted:
             return _LITTLE
         if proved < self._opening and not able:
             return 0.0  # one step of its may take as long as it took to satisfy a circuit
@@ -190,7 +176,7 @@ class Sharing:
         """
         self._pace.walked(seconds, before, after)
         found = after is not before and before is not None and not before.hard_violations
-        if found and not (self._close or self._counted):
+        if found and not (self._close or self._known.counted):
             self._patient = 0.0
         hopeful = self._meets(after, lower, proved)
         proves = before is not self._best or (hopeful and self._closes(before, lower))
@@ -225,7 +211,7 @@ class Sharing:
         A walker waits from the first assignment on: what comes before is up to the prover.
         """
         waited, idle = proved - self._found, min(self._pace.idle, self._pace.seconds - self._held)
-        return not self._short and waited < self._shown and idle > max(_MOMENT, waited)
+        return not self._short and waited < self._known.shown and idle > max(_MOMENT, waited)
 
     def _rises(self, best: Improvement, lower: int, proved: float) -> bool:
         """Whether the lower bound meets the cost before the limit if it goes on as it did at last."""

@@ -1,0 +1,66 @@
+"""What a proof may come to, as far as a formula tells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hardscape.maxsat.formula import Formula
+from hardscape.maxsat.incumbent import Incumbent
+from hardscape.maxsat.methods.exact.pace import (
+    first_ones,
+    opening,
+    programs_first,
+    promising,
+)
+from hardscape.maxsat.methods.walkers.schedule import swapping_pays
+
+#: Seconds without a find after which a prover has shown what it finds: at least, for each literal, and at most.
+_SHOWN, _SHOWN_EACH, _MOST = 2.0, 2.5e-5, 4.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prospects:
+    """What is known of a proof before it begins.
+
+    Attributes
+    ----------
+    hard : bool
+        Whether some clauses are.
+    counted : bool
+        Whether it begins with linear programs.
+    opening : float
+        Seconds of a proof that is likely to find more than the walker, or none.
+    first_ones : float
+        Seconds after which it has assignments near a linear program, or none.
+    promising : bool
+        Whether it may come to something soon.
+    shown : float
+        Seconds without a find after which it has shown that there is little.
+    asks : bool
+        Whether the walker asks a solver.
+    """
+
+    hard: bool = True
+    counted: bool = False
+    opening: float = 0.0
+    first_ones: float = 0.0
+    promising: bool = True
+    shown: float = _MOST
+    asks: bool = True
+
+    @classmethod
+    def of(cls, formula: Formula, incumbent: Incumbent, left: float) -> Prospects:
+        """Those of a formula's proof, with so many seconds left."""
+        return cls(
+            hard=formula.num_hard > 0,
+            counted=programs_first(formula),
+            opening=opening(formula, left),
+            first_ones=first_ones(formula),
+            promising=promising(formula, incumbent),
+            shown=min(_MOST, max(_SHOWN, _SHOWN_EACH * len(formula.literals))),
+            asks=swapping_pays(formula),
+        )
+
+
+#: Those of a proof of which nothing is known.
+NOTHING_KNOWN = Prospects()
