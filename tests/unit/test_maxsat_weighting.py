@@ -52,6 +52,16 @@ def test_cut_into_pieces_it_is_the_same_search():
     assert whole.restarts == pieces.restarts
 
 
+@pytest.mark.parametrize(("limit", "alike"), [(1, True), (50, False)])
+def test_soft_clauses_grow_up_to_their_limit_and_no_further(limit, alike):
+    f = formula(300, 1500, 300, 6)
+    creeps, leaps = (search_of(f, soft_limit=limit, soft_increase=by) for by in (0.03, 0.6))
+    creeps.run(40_000, 0, 0, STOP)
+    leaps.run(40_000, 0, 0, STOP)
+    same = quality(creeps) == quality(leaps) and (creeps.best() == leaps.best()).all()
+    assert bool(same) is alike
+
+
 def test_streams_and_seeds_differ():
     f = formula(80, 300, 30, 5)
     found = set()

@@ -23,7 +23,9 @@ class WeighedClauses {
   States state;                      // each clause under it
   std::vector<std::uint32_t> place;  // of each variable among the good ones
   Pool<States::kWords> violated_hard{state.table}, violated_soft{state.table};
-  Pool<> good{place};  // variables of positive score
+  Pool<> good{place};                // variables of positive score
+  std::vector<std::uint32_t> fresh;  // soft clauses violated since it was emptied, where `notes`
+  bool notes = false;
 
   // What is given, `weight` and `hard` of each clause, must outlive it.
   WeighedClauses(const Instance& instance, const std::int64_t* weight, const std::uint8_t* hard)
@@ -47,6 +49,7 @@ class WeighedClauses {
     violated_hard.clear();
     violated_soft.clear();
     good.clear();
+    fresh.clear();
     std::fill(score_.begin(), score_.end(), 0);
     for (std::uint32_t c = 0; c < instance_.num_clauses; ++c) {
       if (stopped(c)) return false;
@@ -127,6 +130,7 @@ class WeighedClauses {
     } else {
       violated_soft.add(c);
       cost.soft += static_cast<std::uint64_t>(weight_[c]);
+      if (notes) fresh.push_back(c);
     }
   }
 

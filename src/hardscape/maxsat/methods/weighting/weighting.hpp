@@ -234,6 +234,10 @@ class WeightingOf final : public AnyWeighting {
     pressure_ = temper_.from_nothing ? 0 : 1;
     last_ = kNone;
     heavy_.clear();
+    for (const std::uint32_t c : growing_) listed_[c] = false;
+    growing_.clear();
+    clauses_.notes = temper_.press == 0;
+    listed_.resize(clauses_.notes ? instance_.num_clauses : 0);
     std::fill(flipped_at_.begin(), flipped_at_.end(), 0);
     return clauses_.begin([&](std::uint32_t c) { return hard_[c] ? hard_unit_ : pressed(c); },
                           Poll(stop));
@@ -289,11 +293,11 @@ class WeightingOf final : public AnyWeighting {
     const bool dear = best_cost_.hard == 0 && !(clauses_.cost.soft < best_cost_.soft);
     for (std::uint32_t c : clauses_.violated_hard)
       clauses_.change_weight(c, clauses_.weight_of(c) + hard_increase_);
+    list_violated();
     if (temper_.press > 0) {
       if (temper_.from_nothing ? !hard : dear) press();
     } else if (!hard || dear) {
-      for (std::uint32_t c : clauses_.violated_soft)
-        if (clauses_.weight_of(c) < limit(c)) grow(c);
+      grow_violated();
     }
     if (temper_.smooth > 0 && chance(temper_.smooth)) smooth();
     const Pool<States::kWords>& list = hard ? clauses_.violated_hard : clauses_.violated_soft;
@@ -319,6 +323,29 @@ class WeightingOf final : public AnyWeighting {
     pressure_ = std::min(kMostPressure, temper_.press * (pressure_ + 1));
     if (pressure == pressure_) return;
     for (const std::uint32_t c : soft_) clauses_.change_weight(c, pressed(c));
+  }
+
+  // Soft clauses that have been violated are listed, each once.
+  void list_violated() {
+    for (const std::uint32_t c : clauses_.fresh) {
+      if (listed_[c]) continue;
+      listed_[c] = true;
+      growing_.push_back(c);
+    }
+    clauses_.fresh.clear();
+  }
+
+  // Violated soft clauses, each by itself, up to its limit. Most are there soon, and are not looked
+  // at again until they are violated anew.
+  void grow_violated() {
+    std::erase_if(growing_, [&](std::uint32_t c) {
+      const bool grows = clauses_.state.trues(c) == 0 && clauses_.weight_of(c) < limit(c);
+      if (grows)
+        grow(c);
+      else
+        listed_[c] = false;
+      return !grows;
+    });
   }
 
   // A violated soft clause by itself.
@@ -373,8 +400,10 @@ class WeightingOf final : public AnyWeighting {
   RandomStream random_;
   Decimation decimation_;
   WeighedClauses<States, Score> clauses_;
-  std::vector<std::uint32_t> soft_;   // clauses, where others are hard
-  std::vector<std::uint32_t> heavy_;  // soft ones that have grown, where they lose it again
+  std::vector<std::uint32_t> soft_;     // clauses, where others are hard
+  std::vector<std::uint32_t> heavy_;    // soft ones that have grown, where they lose it again
+  std::vector<std::uint32_t> growing_;  // violated soft ones that may be below their limits
+  std::vector<bool> listed_;            // whether a clause is among these
   std::vector<std::uint32_t> flipped_at_;
   BestAssignment best_;
   WideCost best_cost_{UINT64_MAX, 0};
