@@ -186,13 +186,19 @@ def _opens_circuit(formula: Formula, left: float) -> bool:
     return gates and formula.num_hard > 0 and not programs_first(formula)
 
 
+def _finds(task: Task) -> bool:
+    """Whether a proof may come to something soon that a search has not found; not where no clause is hard."""
+    formula = task.presolved.formula
+    return formula.num_hard > 0 and promising(formula, task.incumbent)
+
+
 def proof_waits(task: Task) -> bool:
     """Whether a proof begins only where it pays; else it begins at once."""
     best, left = task.incumbent.best, task.options.deadline.left
     if left is None or left > LONGER:
         return False
     able = best is not None and not best.hard_violations
-    return left <= SHORT or (able and not promising(task.presolved.formula, task.incumbent))
+    return left <= SHORT or (able and not _finds(task))
 
 
 def proof_pays(task: Task, pace: Pace, limit: float, *, able: bool) -> bool:
@@ -208,7 +214,7 @@ def proof_pays(task: Task, pace: Pace, limit: float, *, able: bool) -> bool:
         return pace.seconds >= (_STAYS if pace.stays else _UNBEGUN) * limit
     if not able and _opens_circuit(task.presolved.formula, left):
         return True
-    if promising(task.presolved.formula, task.incumbent):
+    if _finds(task):
         soon = 0 < first_ones(task.presolved.formula) <= left
         soon = soon and _bounded(task.incumbent)
         if soon or limit > SHORT:
