@@ -12,6 +12,7 @@ import pytest
 from hardscape.benchmarks.maxsat.formulas import partial_3sat
 from hardscape.maxsat import Formula, solve
 from hardscape.maxsat.methods.exact import exact, pace, proof
+from hardscape.maxsat.methods.exact.circuits import share_of_gates
 from hardscape.maxsat.methods.exact.pace import Pace
 from hardscape.maxsat.methods.exact.prospects import Prospects
 from hardscape.maxsat.methods.exact.sharing import Sharing, Turns, first_share
@@ -581,10 +582,26 @@ def gates(count, ands):
     return Formula.from_clauses([[1]], hard=hard)
 
 
+def test_gates_are_found_among_clauses_whatever_their_order_and_signs():
+    ands = [[-3, 1], [-3, -2], [2, 3, -1]]
+    xors = [[-4, 1, 2], [4, -1, 2], [-2, 4, 1], [-4, -2, -1]]
+    others = [[1, 2], [-1, -2], [5, 6, 7], [1, 5]]
+
+    def share(hard):
+        return share_of_gates(Formula.from_clauses([[1]], hard=hard))
+
+    assert share(ands) == share(xors) == share(xors + ands) == 1.0
+    assert share([*ands, *others[:3]]) == 0.5
+    assert share([*xors[:3], *ands[1:], *others]) == 0.0
+    assert share(others) == share([]) == share([[1]]) == 0.0
+
+
 def test_variables_of_circuits_occur_seldom_and_small_ones_have_gates():
-    assert [pace.opening(gates(n, 0)) for n in (1600, 1700)] == [0.0, 2.5]  # not large; large
-    assert [pace.opening(gates(100, n)) for n in (20, 40)] == [0.0, 2.5]
-    assert [pace.opening(gates(100, 40), left) for left in (0.5, 0.6)] == [0.0, 2.5]
+    assert pace.opening(gates(1700, 0)) == 2.5
+    small, wide = gates(100, 40), [[-v, *range(v + 1, v + 5)] for v in range(1, 100)]
+    assert pace.opening(small) == 2.5
+    assert pace.opening(Formula.from_clauses([[1]], hard=wide)) == 0.0
+    assert [pace.opening(small, left) for left in (0.5, 0.6)] == [0.0, 2.5]
     assert [pace.opening(gates(9000, 0), left) for left in (1.2, 1.3)] == [0.0, 2.5]  # in time?
     hard = [[-1, *range(2, 9)]] * 3000
     assert pace.opening(Formula.from_clauses([[1]], hard=hard)) == 0.0

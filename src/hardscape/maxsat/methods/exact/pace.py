@@ -10,6 +10,7 @@ import numpy as np
 from hardscape import native
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
+from hardscape.maxsat.methods.exact.circuits import share_of_gates
 from hardscape.maxsat.methods.exact.prover.rows import MOST_LITERALS
 from hardscape.maxsat.methods.exact.prover.rows.gates import adders_may_prevail
 from hardscape.maxsat.methods.walkers.schedule import swapping_pays
@@ -29,8 +30,9 @@ SHORT = 2.0
 #: each literal, which it takes to begin, fewer where there is nothing to lose.
 _SEARCHED, _UNBEGUN, _STAYS, _LAST, _SECONDS = 0.25, 0.6, 0.1, 0.5, 0.4
 _EACH, _LEAST_EACH = 1.5e-6, 6e-7
-#: A search stays where it violates at least such a share of the hard clauses that it did at half of its time.
-_STILL_VIOLATED = 0.5
+#: A search stays where it violates more than so many hard clauses, and at least such a share of those that it
+#: did at half of its time.
+FEW, _STILL_VIOLATED = 10, 0.5
 #: A proof promises little where the search's own bound is less than such a share of the cost. Then one begins
 #: between such shares of a short limit, if such a part of the search's time found nothing.
 _BOUND, _SEARCHED_LONG, _SEARCHED_MOST, _STUCK_LONG = 0.125, 0.5, 0.6, 0.75
@@ -42,10 +44,10 @@ LONGER, _SEARCHED_LEAST = 5.0, 0.3
 _PRICED, _FIRST, _FIRST_EACH = 65, 0.6, 3.75e-5
 #: Seconds at least, and for each literal, that a proof takes to find what its linear programs lead to; and
 #: seconds for what the simpler clauses of a circuit do, whose variables occur no more often than that in the
-#: mean, and such a part of whose hard clauses, at least, has two literals where there are few. The first of
+#: mean, and such a part of whose hard clauses, at least, says what gates do where there are few. The first of
 #: that comes within so many, at least, for each literal, and at most, so it is done where these are left.
 _OPENS, _OPENS_EACH = 0.6, 2e-5
-_GATES, _OCCURS, _PAIRS = 2.5, 16, 0.125
+_GATES, _OCCURS, _MOSTLY = 2.5, 16, 0.5
 _FIRST_GATES, _FIRST_GATES_EACH, _MOST_FIRST_GATES = 0.5, 1e-5, 1.25
 #: What is known of formulas whose proof begins with linear programs.
 _PROGRAMS = WeakKeyDictionary[Formula, bool]()
@@ -82,9 +84,10 @@ class Pace:
 
     @property
     def stays(self) -> bool:
-        """Whether about as many hard clauses are violated as at half of the time."""
+        """Whether many hard clauses are violated, and about as many as at half of the time."""
         before = [hard for at, hard in self._violated if at <= self.seconds / 2]
-        return bool(before) and self._violated[-1][1] >= _STILL_VIOLATED * before[-1]
+        hard = self._violated[-1][1] if before else 0
+        return hard > FEW and hard >= _STILL_VIOLATED * before[-1]
 
     @property
     def idle(self) -> float:
@@ -181,8 +184,7 @@ def _opens_circuit(formula: Formula, left: float) -> bool:
     first = min(_MOST_FIRST_GATES, _FIRST_GATES + _FIRST_GATES_EACH * size)
     if left < first or size > _OCCURS * formula.num_variables:
         return False
-    pairs = np.count_nonzero(np.diff(formula.offsets)[formula.hard] == 2)
-    gates = size > SMALL or bool(pairs >= _PAIRS * formula.num_hard)
+    gates = size > SMALL or share_of_gates(formula) >= _MOSTLY
     return gates and formula.num_hard > 0 and not programs_first(formula)
 
 

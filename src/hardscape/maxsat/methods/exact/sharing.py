@@ -7,7 +7,7 @@ import time
 
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
-from hardscape.maxsat.methods.exact.pace import LONGER, SHORT, Pace, programs_first
+from hardscape.maxsat.methods.exact.pace import FEW, LONGER, SHORT, Pace, programs_first
 from hardscape.maxsat.methods.exact.prospects import NOTHING_KNOWN, Prospects
 from hardscape.maxsat.methods.walkers.local import Walker
 from hardscape.maxsat.result import Improvement
@@ -38,9 +38,9 @@ _WORDLESS, _MOST_WORDLESS, _WORDS = 0.1, 2.5, 0.6
 #: Most of the time left, and of a short one, that the prover has, but for so little, where its proof begins
 #: with linear programs.
 _COUNTED, _COUNTED_SHORT = 0.5, 0.8
-#: Seconds of its own in which a walker that violates hard clauses has half of the time, and how many violated
-#: ones are so few that it has it longer. Most that satisfy them do so by then; else a solver is likelier to.
-_TRIES, _FEW = 0.5, 10
+#: Seconds of its own in which a walker that violates hard clauses has half of the time, and longer where these
+#: are few. Most that satisfy them do so by then; else a solver is likelier to.
+_TRIES = 0.5
 #: Share of the time left that the prover has before the walker's first turn, and most seconds: its first
 #: assignments are better than most that a walker has by then.
 _AHEAD, _MOST_AHEAD = 0.05, 0.5
@@ -126,7 +126,7 @@ class Sharing:
         """
         if best is None or best.hard_violations:
             self._held = self._pace.seconds
-            few = best is not None and best.hard_violations <= _FEW
+            few = best is not None and best.hard_violations <= FEW
             tries = not (self._known.counted and self._known.asks) and (
                 few or self._pace.seconds < _TRIES
             )
