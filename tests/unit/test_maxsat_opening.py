@@ -122,9 +122,7 @@ def test_wishes_are_exchanged_where_clause_weighting_never_satisfied_the_hard_cl
     assert ("Swapping" in searches) is not satisfies
 
 
-def test_all_clauses_are_asked_for_in_turns_half_as_long_as_clause_weightings_and_shorter_in_vain(
-    monkeypatch,
-):
+def test_all_clauses_are_asked_for_in_turns_half_as_long_as_clause_weightings(monkeypatch):
     rng, n, turns, ends = np.random.default_rng(5), 250, [], set()
     soft = [
         [int(v * rng.choice([-1, 1])) for v in rng.choice(n, size, replace=False) + 1]
@@ -142,13 +140,9 @@ def test_all_clauses_are_asked_for_in_turns_half_as_long_as_clause_weightings_an
     searched(Formula.from_clauses(soft), 1_000_000)
     asked = [i for i, (name, _) in enumerate(turns) if name == "Together"]
     assert asked
-    after = [
-        (turns[i][1], turn)
-        for i in asked
-        for name, turn in turns[i + 1 : i + 2]
-        if name == "Weighing"
-    ]
-    assert [turn // asks for asks, turn in after] == [2] + [4] * (len(after) - 1)  # in vain
+    for i in asked:
+        after = [turn for name, turn in turns[i + 1 : i + 2] if name == "Weighing"]
+        assert all(turn == 2 * turns[i][1] for turn in after)
 
 
 class Stub:
@@ -175,11 +169,14 @@ def test_who_asks_in_vain_has_ever_less_beside_clause_weighting_that_gets_on(
         assert search is asks
         return flips
 
-    had = [turn() for _ in range(8)]
+    had = [turn() for _ in range(12)]
     if not satisfies:
-        assert had == [1 << 10] * 8
+        assert had == [1 << 10] * 12
         return
-    assert had[0] < 1 << 10 if hard else had[0] == 1 << 10
+    if not hard:  # whole ones at first
+        assert had.count(1 << 10) == 4
+        had = had[3:]
+    assert had[-1] < had[0] <= 1 << 10
     assert had[0] > had[1] > had[2]
     assert had[-1] == had[-2] > 0
     for _, _ in turns._asked(asks, 1 << 10, Stub(9), vain):

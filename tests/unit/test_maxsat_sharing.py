@@ -172,18 +172,18 @@ def test_most_is_the_provers_until_its_first_word():
     assert words((1.0, 0, None), hard=False) == words((0.0, 0, None), left=-1.0) == [0.8]
 
 
-def test_without_hard_clauses_nobody_waits_for_a_prover_before_something_is_refuted():
-    def of(lower=0, bound=7, hard=False):
+def test_without_hard_clauses_nobody_waits_long_for_a_prover_before_something_is_refuted():
+    def of(proved=1.1, lower=0, bound=7, hard=False):
         walker = Pace()
         walker.walked(0.1, found(100, hard=1), best)
         walker.walked(4.0, best, best)
         sharing = Sharing(
             0.5, best, 7, walker, ends=time.monotonic() + 60.0, prospects=Prospects(hard=hard)
         )
-        return sharing.of(best, lower, 1.0, able=True, bound=bound)
+        return sharing.of(best, lower, proved, able=True, bound=bound)
 
     best = found(90)
-    assert of() == 0.5
+    assert [of(0.4), of()] == [0.2, 0.5]
     assert of(bound=8) == of(lower=1) == of(hard=True) == 0.2
 
 

@@ -51,6 +51,9 @@ _RECENT = 0.5
 #: nor where the walker is able to satisfy the hard clauses and the proof promises little: whatever the prover
 #: finds costs more there.
 _MOMENT = 0.1
+#: Where no clause is hard and nothing refuted that is so only for as many seconds of a prover: a first core may
+#: be what nobody can refute.
+_SILENT = 0.5
 #: Where the gap is no more than such a share of the cost, and the walker has come to its end, its share goes to
 #: so little: nearly all that is left to find is the proof.
 _NEAR, _LITTLE = 0.1, 0.05
@@ -139,7 +142,7 @@ class Sharing:
             self._found = proved
         self._bounds.append((proved, lower))
         close = proved < self._close and self._near(best, lower, _CLOSE)
-        speaks = self._known.hard or self._said or bound > self._constant
+        speaks = self._known.hard or self._said or bound > self._constant or proved < _SILENT
         waits = (self._known.promising or not able) and speaks and self._waited_less(proved)
         patient = close or proved < self._patient or waits
         near = self._near(best, lower, _WITHIN)

@@ -54,8 +54,8 @@ _LESS = 4
 #: Beside a search by cores turns begin so many times shorter, and its own first one is so many of them.
 _SHORT, _AHEAD = 8, 4
 #: How often turns of who asks a solver are halved at first and at most, beside clause weighting that gets on;
-#: and those of who asks for all clauses where none is hard, at most. There they begin whole.
-_VAIN, _MOST_VAIN, _SOFT_VAIN = 3, 6, 1
+#: where no clause is hard those of what grows begin after so many in vain, and end with the first number.
+_VAIN, _MOST_VAIN, _FRESH = 3, 6, 3
 #: Flips of a search by cores before any other, as long as few wishes hit them all.
 _START = 50_000
 #: Literals up to which linear programs are solved at once, and what part of its first turn the search by cores
@@ -338,23 +338,27 @@ class Schedule:
         """The turn of who asks a solver, if it has one.
 
         Where clause weighting satisfies hard clauses by itself it is halved some times, since what counts as a
-        flip takes a solver longer: once more for each of its kind that was in vain, once less for others.
+        flip takes a solver longer: once more for each of its kind that was in vain, once less for others. Where
+        no clause is hard who asks for all has whole ones.
         """
         if search is None or search.given_up:
             return
         before, kind = search.cost(), type(search)
-        first, most = _VAIN, _MOST_VAIN
+        least, first, most = 0, _VAIN, _MOST_VAIN
         if not self._walker.work.formula.num_hard:
-            first, most = 0, _SOFT_VAIN if isinstance(search, Together) else _VAIN
+            if isinstance(search, Together):
+                yield search, turn
+                return
+            least, first, most = -_FRESH, -_FRESH, _VAIN
         count = vain.get(kind, first)
-        yield search, turn >> count if self.standing.satisfies(weighing) else turn
-        vain[kind] = max(0, count - 1) if search.cost() < before else min(most, count + 1)
+        yield search, turn >> max(0, count) if self.standing.satisfies(weighing) else turn
+        vain[kind] = max(least, count - 1) if search.cost() < before else min(most, count + 1)
 
     def _growing_turns(self, weighing: Weighing, turn: int) -> Iterator[tuple[Search, int]]:
         """What grows begins again where clause weighting has found something better, and then, where some
         clauses are hard, nothing in a turn.
 
-        Where little is violated a solver is asked for all clauses, too, in half of a turn, or a quarter.
+        Where little is violated a solver is asked for all clauses, too, in half of a turn.
         Where clause weighting itself has never satisfied the hard ones, wishes that are literals are exchanged
         when no more can join, and who stays behind has ever less of the turns.
         """
