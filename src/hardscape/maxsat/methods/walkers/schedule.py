@@ -56,7 +56,8 @@ _SHORT, _AHEAD = 8, 4
 #: How often turns of who asks a solver are halved at first and at most, beside clause weighting that gets on;
 #: where no clause is hard those of what grows begin after so many in vain, and end with the first number.
 _VAIN, _MOST_VAIN, _FRESH = 3, 6, 3
-#: Flips of a search by cores before any other, as long as few wishes hit them all.
+#: Flips of a search by cores before any other, as long as few wishes hit them all; and at least in the first
+#: turn of clause weighting behind it.
 _START = 50_000
 #: Literals up to which linear programs are solved at once, and what part of its first turn the search by cores
 #: has before; of other formulas flips a literal before that, which take as long as the first ones. After a rest
@@ -248,7 +249,7 @@ class Schedule:
             if size <= SMALL:
                 yield weighing, turn
             else:
-                yield from self._falling_turns(weighing, max(turn, self._walker.flips))
+                yield from self._falling_turns(weighing, max(_START, self._walker.flips))
         searches: list[Hitting | Weighing | Swapping] = [hitting, weighing]
         late: dict[Search, int] = {}
         hard = weighing.cost()[0]
