@@ -41,7 +41,7 @@ LONGER, _SEARCHED_LEAST = 5.0, 0.3
 #: Most literals for each wish where linear programs are solved first; and seconds, at least and for each
 #: literal, after which assignments that cost little more than the program are there. A proof begins at once up
 #: to a short limit, too, of no less than that, if the search's bound promises something.
-_PRICED, _FIRST, _FIRST_EACH = 65, 0.6, 3.75e-5
+_PRICED, _FIRST, _FIRST_EACH = 65, 0.6, 2.2e-5
 #: Seconds at least, and for each literal, that a proof takes to find what its linear programs lead to; and
 #: seconds for what the simpler clauses of a circuit do, whose variables occur no more often than that in the
 #: mean, and such a part of whose hard clauses, at least, says what gates do where there are few. The first of

@@ -61,8 +61,8 @@ _NEAR, _LITTLE = 0.1, 0.05
 #: proof, which may find all of it, is near.
 _WITHIN = 0.2
 #: Where it is no more than such a share the walker has least, too, while the prover's `first_ones` may come, up
-#: to such a share of the time left.
-_CLOSE, _FIRST_ONES = 0.5, 0.4
+#: to such a share of the time left, and of a short one.
+_CLOSE, _FIRST_ONES, _FIRST_ONES_SHORT = 0.5, 0.4, 0.7
 
 
 def first_share(formula: Formula, left: float | None) -> float:
@@ -104,7 +104,8 @@ class Sharing:
         most = (_COUNTED_SHORT if self._short else _COUNTED) * left
         self._opening = min(known.opening, most) if known.counted else known.opening
         wordless = 0.0 if known.counted else _WORDLESS * left
-        self._close = min(known.first_ones, _FIRST_ONES * left)
+        part = _FIRST_ONES_SHORT if self._short else _FIRST_ONES
+        self._close = min(known.first_ones, part * left)
         if known.first_ones <= left:
             wordless = max(wordless, self._close)
         self._patient = min(_MOST_WORDLESS, wordless) if waits else 0.0
