@@ -5,6 +5,7 @@ import pytest
 
 from hardscape import native
 from hardscape.maxsat import Formula
+from hardscape.maxsat.methods.weighting.searches import Walking
 from hardscape.maxsat.methods.weighting.walk import break_weights
 from helpers import maxsat_oracle as oracle
 from helpers.maxsat_clauses import random_clauses
@@ -75,6 +76,20 @@ def test_it_stops():
     walk.run(10**6, 20, STOP)
     assert walk.best_cost <= 20
     assert walk_of(3, [], 1, 0).run(100, 0, STOP) == 0
+
+
+@pytest.mark.parametrize(
+    ("clauses", "sizes", "exponent"),
+    [(420, [3], 2.2), (500, [3], 2.6), (500, [2, 3], 2.2)],
+)
+def test_a_walk_is_greedier_where_random_clauses_cannot_all_hold(clauses, sizes, exponent):
+    f = Formula.from_clauses(random_clauses(100, clauses, sizes, 1))
+    mean = len(f.literals) / f.num_clauses
+    alone = native.core.maxsat.Walk(f, break_weights(mean, exponent), 1, 0, None, STOP)
+    alone.run(1000, 0, STOP)
+    search = Walking(f, 1, 0, None, STOP)
+    search.run(1000, STOP)
+    assert (search.best() == alone.best()).all()
 
 
 def test_weights_fall_with_the_break_count():

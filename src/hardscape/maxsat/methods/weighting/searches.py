@@ -12,7 +12,7 @@ from hardscape import native
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.methods.hitting.vertex import Vertex
 from hardscape.maxsat.methods.weighting.options import WeightingOptions
-from hardscape.maxsat.methods.weighting.walk import ONE_EXPONENT, break_weights
+from hardscape.maxsat.methods.weighting.walk import FULL, FULL_EXPONENT, ONE_EXPONENT, break_weights
 
 #: What a compiled search counts as violated before it has evaluated anything.
 NEVER = 2**64 - 1
@@ -59,7 +59,8 @@ class Walking(_Compiled):
         # Clauses that presolve merged weigh more than others.
         self._alike = formula.uniform
         mean = len(formula.literals) / max(1, formula.num_clauses)
-        weights = break_weights(mean, ONE_EXPONENT)
+        full = looks_random(formula) and formula.num_clauses > FULL * formula.num_variables
+        weights = break_weights(mean, FULL_EXPONENT if full else ONE_EXPONENT)
         walk = native.core.maxsat.Walk(formula, weights, seed, stream, initial, stop)
         super().__init__(walk, 0)
 

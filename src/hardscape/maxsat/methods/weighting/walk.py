@@ -14,6 +14,9 @@ _OFFSET, _EXPONENT = 0.9, 2.06
 #: Exponents of a walk alone, whose time is seconds, and of many at once: they find out sooner where
 #: greed leads.
 ONE_EXPONENT, MANY_EXPONENT = 2.2, 2.3
+#: That of a walk alone on random clauses of three literals, so many for each variable that hardly any such
+#: formula is satisfiable.
+FULL_EXPONENT, FULL = 2.6, 4.3
 #: Break counts that have a weight of their own.
 _COUNTS = 256
 
