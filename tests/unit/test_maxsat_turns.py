@@ -15,6 +15,7 @@ from hardscape.maxsat import Formula, solve
 from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.asking.swaps import Swapping
 from hardscape.maxsat.methods.exact import exact
+from hardscape.maxsat.methods.walkers import schedule
 from hardscape.maxsat.methods.walkers.local import LocalSearch, Walker
 from hardscape.maxsat.methods.walkers.schedule import Schedule
 from hardscape.maxsat.methods.walkers.standing import Standing
@@ -184,6 +185,51 @@ def test_a_search_by_cores_that_never_satisfied_the_hard_clauses_has_least():
         search, late = Barren(hard), {}
         standing.note(search)
         assert [standing.less(search, 128, late) for _ in turns] == turns
+
+
+class Falling:
+    """Clause weighting that costs one less after some turns."""
+
+    def __init__(self):
+        self.turns, self.least, self.given_up = 0, 9, False
+
+    def cost(self):
+        return 0, self.least
+
+    def best(self):
+        return np.zeros(100, dtype=np.uint8)
+
+    def adopt(self, assignment, stop):
+        raise AssertionError("nothing is better")
+
+
+class Stuck:
+    """What grows from clause weighting's best, where nothing can join."""
+
+    def __init__(self, cost):
+        self.given_up, self._cost = False, cost
+
+    def cost(self):
+        return self._cost
+
+
+def test_without_hard_clauses_what_grows_begins_again_where_clause_weighting_costs_less(
+    monkeypatch,
+):
+    weighing = Falling()
+    monkeypatch.setattr(schedule, "Growing", lambda *_: Stuck(weighing.cost()))
+    monkeypatch.setattr(schedule, "_nearly_all", lambda *_: False)
+    soft = Formula.from_clauses([[1, 2], [-1, 2], [1, -2, 3], [100]])
+    walker = SimpleNamespace(work=SimpleNamespace(formula=soft, target=0), flips=0, stop=STOP)
+    order = ""
+    for search, _ in itertools.islice(Schedule(walker, 0, None)._growing_turns(weighing, 64), 12):
+        order += "g" if isinstance(search, Stuck) else "w"
+        if isinstance(search, Stuck):
+            search.given_up = True
+        else:
+            weighing.turns += 1
+            weighing.least -= weighing.turns % 3 == 0
+    assert order == "wgwwgwwwgwww"
 
 
 def test_a_walk_behind_clause_weighting_has_less(flips):

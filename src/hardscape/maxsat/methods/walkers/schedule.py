@@ -365,6 +365,7 @@ class Schedule:
         """
         work = self._walker.work
         together: Together | None = None
+        mixed = work.formula.num_hard > 0
         swaps = wishes_are_literals(work.formula) and swapping_is_possible(work.formula)
         searches: list[Weighing | Swapping] = [weighing]
         late: dict[Search, int] = {}
@@ -390,8 +391,8 @@ class Schedule:
             if growing.cost() < weighing.cost():
                 self.standing.lead(weighing)
                 weighing.adopt(growing.best(), self._walker.stop)
-            known = before = weighing.cost()
-            while not weighing.cost() < known or weighing.cost() < before:
+            known = before = weighing.cost() if mixed else growing.cost()
+            while not weighing.cost() < known or (mixed and weighing.cost() < before):
                 if swaps and not (known[0] or self.standing.satisfies(weighing)):
                     how = work.seed, self._stream, work.target
                     searches.append(
@@ -399,7 +400,7 @@ class Schedule:
                     )
                     self.standing.note(searches[-1])
                     swaps = False
-                before = weighing.cost() if work.formula.num_hard else known
+                before = weighing.cost()
                 turn *= 2
                 yield from self._asked(together, turn // 2, weighing, vain)
                 for search in searches[::-1]:
