@@ -58,13 +58,17 @@ def partition(elements, sets, size, seed):
 
 def least_by_tables(elements, weights, members):
     """The least weight of a partition, over subsets of the elements."""
+    sets = [
+        (sum(1 << int(e) for e in some), weight)
+        for weight, some in zip(weights, members, strict=True)
+    ]
     least = {0: 0}
-    for covered in range(1 << elements):
+    for covered in range((1 << elements) - 1):
         if covered not in least:
             continue
-        for weight, some in zip(weights, members, strict=True):
-            mask = sum(1 << int(e) for e in some)
-            if not covered & mask:
+        first = ~covered & (covered + 1)  # which some set of the partition has
+        for mask, weight in sets:
+            if mask & first and not covered & mask:
                 both = covered | mask
                 least[both] = min(least.get(both, least[covered] + weight), least[covered] + weight)
     return least[(1 << elements) - 1]
