@@ -19,7 +19,7 @@ from hardscape.maxsat.methods.walkers import schedule
 from hardscape.maxsat.methods.walkers.local import LocalSearch, Walker
 from hardscape.maxsat.methods.walkers.schedule import Schedule
 from hardscape.maxsat.methods.walkers.standing import Standing
-from hardscape.maxsat.methods.weighting.searches import Hitting, Weighing
+from hardscape.maxsat.methods.weighting.searches import NEVER, Hitting, Weighing
 from hardscape.maxsat.task import SMALL
 from helpers.maxsat_clauses import random_clauses
 
@@ -230,6 +230,20 @@ def test_without_hard_clauses_what_grows_begins_again_where_clause_weighting_cos
             weighing.turns += 1
             weighing.least -= weighing.turns % 3 == 0
     assert order == "wgwwgwwwgwww"
+
+
+def test_what_gives_up_before_it_grows_leaves_clause_weighting_the_turns(monkeypatch):
+    def hopeless(*_):
+        stuck = Stuck((NEVER, 0))
+        stuck.given_up = True
+        return stuck
+
+    monkeypatch.setattr(schedule, "Growing", hopeless)
+    monkeypatch.setattr(schedule, "_nearly_all", lambda *_: False)
+    soft, weighing = Formula.from_clauses([[1, 2], [-1, 2], [100]]), Falling()
+    walker = SimpleNamespace(work=SimpleNamespace(formula=soft, target=0), flips=0, stop=STOP)
+    turns = itertools.islice(Schedule(walker, 0, None)._growing_turns(weighing, 64), 9)
+    assert [search for search, _ in turns] == [weighing] * 9
 
 
 def test_a_walk_behind_clause_weighting_has_less(flips):

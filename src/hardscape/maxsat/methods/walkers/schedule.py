@@ -376,7 +376,8 @@ class Schedule:
             growing = Growing(work.formula, work.target, weighing.best(), self._walker.stop)
             if together is None and _nearly_all(growing.cost(), work.formula):
                 together = Together(work.formula, work.target, weighing.best(), self._walker.stop)
-            while not growing.given_up:
+            better = False
+            while not (better or growing.given_up):
                 yield from self._asked(growing, turn, weighing, vain)
                 turn *= 2
                 yield from self._asked(together, turn // 2, weighing, vain)
@@ -386,12 +387,13 @@ class Schedule:
                     if self.standing.satisfies(weighing)
                     else self.standing.less(weighing, turn, late),
                 )
-                if weighing.cost() < growing.cost():
-                    break
+                better = weighing.cost() < growing.cost()
+            if better and not mixed:
+                continue
             if growing.cost() < weighing.cost():
                 self.standing.lead(weighing)
                 weighing.adopt(growing.best(), self._walker.stop)
-            known = before = weighing.cost() if mixed else growing.cost()
+            known = before = weighing.cost()
             while not weighing.cost() < known or (mixed and weighing.cost() < before):
                 if swaps and not (known[0] or self.standing.satisfies(weighing)):
                     how = work.seed, self._stream, work.target
