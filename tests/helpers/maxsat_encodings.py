@@ -24,6 +24,18 @@ class _Clauses:
         return self.top
 
 
+def least_lost(weights: list[int], rows: list[tuple[Terms, int]]) -> int:
+    """The least weight of variables that are 0 where no row's terms weigh more than it allows."""
+    return min(
+        sum(w for w, x in zip(weights, values, strict=True) if not x)
+        for values in itertools.product((0, 1), repeat=len(weights))
+        if all(
+            sum(w for w, x in terms if values[abs(x) - 1] == (x > 0)) <= most
+            for terms, most in rows
+        )
+    )
+
+
 def generalized_totalizer(terms: Terms, most: int, top: int) -> Encoded:
     """A variable for each sum of each node of a tree; sums above the bound are one."""
     made = _Clauses(top)

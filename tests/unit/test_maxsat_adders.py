@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import random
 
 import pytest
@@ -126,14 +125,7 @@ def problem(seed):
         made, top = encodings.adders(*rows[-1], top)
         hard += made
     weights = [rng.randint(1, 40) for _ in range(n)]
-    least = min(
-        sum(w for w, x in zip(weights, values, strict=True) if not x)
-        for values in itertools.product((0, 1), repeat=n)
-        if all(
-            sum(w for w, x in terms if values[abs(x) - 1] == (x > 0)) <= most
-            for terms, most in rows
-        )
-    )
+    least = encodings.least_lost(weights, rows)
     wishes = [[v] for v in range(1, n + 1)]
     return Formula.from_clauses(wishes, weights, hard=hard, num_variables=top), least
 

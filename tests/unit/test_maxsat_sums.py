@@ -241,14 +241,7 @@ def problem(seed):
         clauses.at_least([(-w, x) for w, x in terms], -most)
     weights = [rng.randint(1, 40) for _ in range(n)]
     wishes = [[v] for v in range(1, n + 1)]
-    least = min(
-        sum(w for w, x in zip(weights, values, strict=True) if not x)
-        for values in itertools.product((0, 1), repeat=n)
-        if all(
-            sum(w for w, x in terms if values[abs(x) - 1] == (x > 0)) <= most
-            for terms, most in rows
-        )
-    )
+    least = encodings.least_lost(weights, rows)
     top = clauses.num_variables
     formula = Formula.from_clauses(wishes, weights, hard=clauses.hard, num_variables=top)
     return formula, least
