@@ -1,6 +1,8 @@
 """Who of the searches that take turns has how much of them."""
 
+import ast
 import collections
+import inspect
 import itertools
 import random
 import threading
@@ -17,6 +19,7 @@ from hardscape.maxsat.methods.asking.swaps import Swapping
 from hardscape.maxsat.methods.exact import exact
 from hardscape.maxsat.methods.walkers import schedule
 from hardscape.maxsat.methods.walkers.local import LocalSearch, Walker
+from hardscape.maxsat.methods.walkers.rounds import rounds
 from hardscape.maxsat.methods.walkers.schedule import Schedule
 from hardscape.maxsat.methods.walkers.standing import Standing
 from hardscape.maxsat.methods.weighting.searches import NEVER, Hitting, Weighing
@@ -187,6 +190,13 @@ def test_a_search_by_cores_that_never_satisfied_the_hard_clauses_has_least():
         assert [standing.less(search, 128, late) for _ in turns] == turns
 
 
+def given(walker, turns, most):
+    """Searches that have the first turns, with their flips done."""
+    for search, turn in itertools.islice(turns, most):
+        yield search
+        walker.flips += turn
+
+
 class Falling:
     """Clause weighting that costs one less after some turns."""
 
@@ -222,7 +232,7 @@ def test_without_hard_clauses_what_grows_begins_again_where_clause_weighting_cos
     soft = Formula.from_clauses([[1, 2], [-1, 2], [1, -2, 3], [100]])
     walker = SimpleNamespace(work=SimpleNamespace(formula=soft, target=0), flips=0, stop=STOP)
     order = ""
-    for search, _ in itertools.islice(Schedule(walker, 0, None)._growing_turns(weighing, 64), 12):
+    for search in given(walker, Schedule(walker, 0, None)._growing_turns(weighing, 64), 12):
         order += "g" if isinstance(search, Stuck) else "w"
         if isinstance(search, Stuck):
             search.given_up = True
@@ -242,8 +252,32 @@ def test_what_gives_up_before_it_grows_leaves_clause_weighting_the_turns(monkeyp
     monkeypatch.setattr(schedule, "_nearly_all", lambda *_: False)
     soft, weighing = Formula.from_clauses([[1, 2], [-1, 2], [100]]), Falling()
     walker = SimpleNamespace(work=SimpleNamespace(formula=soft, target=0), flips=0, stop=STOP)
-    turns = itertools.islice(Schedule(walker, 0, None)._growing_turns(weighing, 64), 9)
-    assert [search for search, _ in turns] == [weighing] * 9
+    turns = Schedule(walker, 0, None)._growing_turns(weighing, 64)
+    assert list(given(walker, turns, 9)) == [weighing] * 9
+
+
+def test_a_schedule_without_turns_is_an_error(monkeypatch):
+    def nothing(self, *_):
+        for _ in rounds(self._walker):
+            yield from self._asked(None, 64, None, {})
+
+    monkeypatch.setattr(Schedule, "_hitting_turns", nothing)
+    walker = LocalSearch(parities(20, 10), False, 1, 1, 0).walker(0, Context(Cpu(), None, STOP))
+    with pytest.raises(RuntimeError):
+        walker.walk()
+
+
+def test_no_loop_of_a_schedule_goes_on_without_turns():
+    """What is endless are rounds, which look; any other loop ends, or begins or ends with a turn."""
+    endless = [
+        loop
+        for loop in ast.walk(ast.parse(inspect.getsource(schedule)))
+        if isinstance(loop, ast.While)
+        and not any(
+            isinstance(node, ast.Yield) for each in loop.body for node in ast.iter_child_nodes(each)
+        )
+    ]
+    assert [ast.unparse(loop.test) for loop in endless] == []
 
 
 def test_a_walk_behind_clause_weighting_has_less(flips):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Sequence
 from typing import Protocol
@@ -15,6 +14,7 @@ from hardscape.maxsat.methods.asking.growing import Growing, Together
 from hardscape.maxsat.methods.asking.swaps import Swapping, swapping_is_possible
 from hardscape.maxsat.methods.hitting.vertex import RESTS, vertex_pays, whole_vertices
 from hardscape.maxsat.methods.installed import can_ask
+from hardscape.maxsat.methods.walkers.rounds import rounds
 from hardscape.maxsat.methods.walkers.standing import FALLING, Standing, close_to_all
 from hardscape.maxsat.methods.weighting.options import WeightingOptions
 from hardscape.maxsat.methods.weighting.searches import (
@@ -129,7 +129,7 @@ class Schedule:
         weighing: Weighing | None = None
         turn = _FIRST_TURN + TURN_PER_VARIABLE * work.formula.num_variables
         close = close_to_all(work.formula)  # then it goes on alone, and where it falls
-        while True:
+        for _ in rounds(self._walker):
             before = walking.quality[0]
             behind = weighing is not None and weighing.cost() < walking.cost()
             yield walking, turn // _LESS if behind else turn
@@ -177,7 +177,7 @@ class Schedule:
         formula = self._walker.work.formula
         if len(formula.literals) <= _MOST_GROWN and not looks_random(formula) and can_ask():
             yield from self._growing_turns(weighing, turn)
-        while True:
+        for _ in rounds(self._walker):
             yield weighing, turn
             turn *= 2
 
@@ -253,7 +253,7 @@ class Schedule:
         searches: list[Hitting | Weighing | Swapping] = [hitting, weighing]
         late: dict[Search, int] = {}
         hard = weighing.cost()[0]
-        for count in itertools.count():
+        for count in rounds(self._walker):
             if self._walker.flips >= go_on:
                 self._tell_best(hitting, searches)
                 yield from iter(lambda: next(vertices, None), None)  # until a rest
@@ -372,7 +372,7 @@ class Schedule:
         vain: dict[type[Search], int] = {}
         if len(work.formula.literals) <= _MOST_SWAPPED:
             yield weighing, _BEFORE_GROWN
-        while True:
+        for _ in rounds(self._walker):
             growing = Growing(work.formula, work.target, weighing.best(), self._walker.stop)
             if together is None and _nearly_all(growing.cost(), work.formula):
                 together = Together(work.formula, work.target, weighing.best(), self._walker.stop)
@@ -394,7 +394,9 @@ class Schedule:
                 self.standing.lead(weighing)
                 weighing.adopt(growing.best(), self._walker.stop)
             known = before = weighing.cost()
-            while not weighing.cost() < known or (mixed and weighing.cost() < before):
+            for _ in rounds(self._walker):
+                if weighing.cost() < known and not (mixed and weighing.cost() < before):
+                    break
                 if swaps and not (known[0] or self.standing.satisfies(weighing)):
                     how = work.seed, self._stream, work.target
                     searches.append(
@@ -416,7 +418,7 @@ class Schedule:
         how = work.target, work.seed, self._stream, weighing.best()
         covering = Covering(work.formula, *how, self._walker.stop)
         yield covering, turn
-        while True:
+        for _ in rounds(self._walker):
             turn *= 2
             yield weighing, turn
             yield covering, turn
