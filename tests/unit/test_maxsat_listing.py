@@ -74,6 +74,12 @@ def test_everything_is_listed_in_order():
     assert 0 < none < 8
 
 
+def test_no_variables_have_one_assignment():
+    found = enumerate(Formula.from_clauses([[], []], [3, 1]), 5)
+    assert (found.costs, found.assignment.shape, found.complete_below) == ((4,), (1, 0), None)
+    assert enumerate(Formula.from_clauses([], hard=[[]])).costs == ()
+
+
 def test_variables_that_tell_assignments_apart():
     formula = Formula.from_clauses([[1], [2], [3]], [1, 2, 4], hard=[[-1, -2, -3]])
     found = enumerate(formula, distinct=[1, 3])

@@ -1,8 +1,8 @@
 """A process that names assignments from the cheapest on.
 
 Standard input is a line of the variables that tell assignments apart, one of the number of variables, and the
-formula in the Evaluation's format. Standard output gets a line of 0 and 1 for each assignment, and ``end`` when
-there is none left. It is RC2 (Ignatiev, Morgado, Marques-Silva, JSAT 11, 53, 2019), which goes on when what it
+formula in the Evaluation's format. Standard output gets a line ``v`` of 0 and 1 for each assignment, and ``end``
+when there is none left. It is RC2 (Ignatiev, Morgado, Marques-Silva, JSAT 11, 53, 2019), which goes on when what it
 found is forbidden. Hardening stays off: it would forbid what costs more than the best.
 
 It lives apart because a call of a SAT solver cannot be interrupted at once.
@@ -51,7 +51,7 @@ def main() -> None:
             if found is None:
                 break
             true = {x for x in found if x > 0}
-            print("".join("01"[v in true] for v in range(1, variables + 1)), flush=True)
+            print("v", *("01"[v in true] for v in range(1, variables + 1)), sep="", flush=True)
             solver.add_clause([-v if v in true else v for v in chosen])
     print("end", flush=True)
 

@@ -77,7 +77,7 @@ class Listing(Work[Partial]):
             if line == b"end" or context.stopped():
                 return ShardResult(self._partial(found, line == b"end"), complete=line == b"end")
             if line:
-                found.append(np.frombuffer(line, dtype=np.uint8) - ord("0"))
+                found.append(np.frombuffer(line[1:], dtype=np.uint8) - ord("0"))
                 cost = self.formula.evaluate(found[-1]).cost
                 least = cost if len(found) == 1 else least
                 if len(found) > self.count or (
