@@ -158,12 +158,27 @@ class Formats(Mapping[str, Any], Generic[_Problem]):
             If the format cannot hold the problem, the suffix is unknown, an option is not accepted, or
             the file cannot be written.
         """
-        module = self[self.named_by(path) if format is None else format]
+        written = self._written(
+            problem, self.named_by(path) if format is None else format, options
+        )
+        replace(path, lambda file: _write_all(file, written))
+
+    def rehearse(self, problem: _Problem, format: str, **options: Any) -> None:
+        """Write a problem to nowhere, which raises what :meth:`write` does where the format cannot hold it."""
+        with open(os.devnull, "wb") as nowhere:
+            _write_all(nowhere, self._written(problem, format, options))
+
+    def _written(
+        self, problem: _Problem, format: str, options: Mapping[str, Any]
+    ) -> bytes | Iterator[Any]:
+        module = self[format]
         if not hasattr(module, "write"):
             writable = ", ".join(x for x, other in self.items() if hasattr(other, "write"))
             raise InputError(f"format {module.NAME!r} is only read; {writable} are written")
-        written = module.write(problem, **_choices(module, module.write, options))
-        replace(path, lambda file: _write_all(file, written))
+        written: bytes | Iterator[Any] = module.write(
+            problem, **_choices(module, module.write, options)
+        )
+        return written
 
     def detect(self, path: str | Path) -> str:
         """Tell a file's format.

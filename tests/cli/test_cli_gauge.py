@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from hardscape.cli import gauge as gauge_cli
+from hardscape.cli.gauge import fixing as fixing_cli
 from hardscape.cli import main
 from hardscape.errors import Interrupted
 from hardscape.gauge import GaugeField, fix, formats, generate, gluon_propagator
@@ -94,6 +95,36 @@ def test_generate(tmp_path: Path, capsys: Captured) -> None:
     first = path.read_bytes()
     answer(capsys, *words, "--seed", 4, "--force")
     assert path.read_bytes() == first
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--shape", "4,4,4,4", "--nc", 2, "-o", "u.bmw"],
+        ["--shape", "4,4,4,3", "-o", "u.openqcd"],
+        ["--shape", "4,4,4,4", "--boundary", "sf", "-o", "u.openqcd"],
+        ["--shape", "4,4,4", "-o", "u.nersc"],
+        ["--shape", "4,4,4,4", "-o", "u.ildg", "--rows", 2],
+        ["--shape", "4,4,4,4", "-o", "u.milc", "--precision", "double"],
+        ["--shape", "4,4,4", "-o", "u.{number}.ildg", "--chain", 2],
+    ],
+)
+def test_what_no_format_holds_is_refused_before_the_work(
+    words: list[object], tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    refusal(capsys, "generate", "--beta", 6, "--sweeps", 10**6, *words)
+
+
+def test_what_no_format_holds_is_not_fixed_first(
+    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def forbidden(*_: object, **__: object) -> None:
+        pytest.fail("worked before it was refused")
+
+    monkeypatch.setattr(fixing_cli, "find_gauge", forbidden)
+    GaugeField.identity((4, 4, 4, 3)).to_file(tmp_path / "u.nersc")
+    refusal(capsys, "fix", tmp_path / "u.nersc", "-o", tmp_path / "u.openqcd")
 
 
 def test_generate_goes_on_from_a_checkpoint(tmp_path: Path, capsys: Captured) -> None:

@@ -130,6 +130,19 @@ def test_refusals(folder: Path, tmp_path: Path) -> None:
         gauge.fix_ensemble(damaged, device="cpu")
 
 
+def test_what_the_format_does_not_hold_is_refused_before_the_work(tmp_path: Path) -> None:
+    gauge.GaugeField.random((4, 4, 4, 3), seed=1).to_file(tmp_path / "u.nersc")
+    never = {"theta": 1e-26, "max_sweeps": 10**9}
+    with pytest.raises(InputError):
+        gauge.fix_ensemble(tmp_path / "u.nersc", output=tmp_path / "u.openqcd", arguments=never)
+    with pytest.raises(InputError):
+        gauge.generate_ensemble((4, 4, 4, 4), 2.3, 2, tmp_path / "u.{number}.bmw", 2, sweeps=10**6)
+    with pytest.raises(InputError):
+        gauge.generate_ensemble(
+            (4, 4, 4, 4), 6.0, 2, tmp_path / "u.{number}.nersc", sweeps=10**6, written={"rows": 5}
+        )
+
+
 def test_broken_files_among_many_are_left_out_and_told_of(folder: Path, tmp_path: Path) -> None:
     for name in NAMES:
         (tmp_path / name).write_bytes((folder / name).read_bytes())

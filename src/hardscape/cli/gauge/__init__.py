@@ -58,7 +58,7 @@ from hardscape.cli.terminal import (
 )
 from hardscape.errors import ChecksumError, InputError, Interrupted
 from hardscape.files import check_outputs
-from hardscape.gauge import Domains, domains, layouts
+from hardscape.gauge import Domains, domains, formats, layouts
 from hardscape.gauge.boundary import Boundary
 from hardscape.gauge.ensembles.generating import generate_ensemble, numbered
 from hardscape.gauge.field import UNITARITY_TOLERANCE
@@ -297,6 +297,7 @@ def _generate_one(
     told.check((), [])
     name = file.check(output)
     lattice_shape = extents(shape)
+    formats.rehearse(lattice_shape, chain.nc, chain.boundary, format=name, **file.choices())
     settings: dict[str, Any] = vars(chain) | vars(run)
     settings = {x: settings[x] for x in settings if x not in ("chain", "every")}
     settings["domains"] = held
@@ -358,7 +359,6 @@ def _generate_many(
     replace(told, force=force).check()
     ensemble.check(files, force)
     name = named(files[0], file.to, None)
-    written = {"precision": file.precision, "byteorder": file.byteorder, "rows": file.rows}
     deliver_ensemble(
         "gauge generate",
         lambda: generate_ensemble(
@@ -367,7 +367,7 @@ def _generate_many(
             count,
             output,
             to=name,
-            written=written | {"checksum": not file.no_checksum},
+            written=file.choices(),
             error_method=ensemble.error_method,
             bin_size=ensemble.bin_size,
             progress=True,

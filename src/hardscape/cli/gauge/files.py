@@ -163,16 +163,17 @@ class FileOptions:
         precision: Literal["single", "double"] | None = None,
     ) -> None:
         """Write `field`."""
-        formats.write(
-            field,
-            path,
-            format=format or self.to,
-            precision=precision,
-            byteorder=self.byteorder,
-            rows=self.rows,
-            checksum=not self.no_checksum,
-            header=header,
-        )
+        choices = self.choices() | {"precision": precision}
+        formats.write(field, path, format=format or self.to, header=header, **choices)
+
+    def choices(self) -> dict[str, Any]:
+        """What the format leaves open, as the library has it."""
+        return {
+            "precision": self.precision,
+            "byteorder": self.byteorder,
+            "rows": self.rows,
+            "checksum": not self.no_checksum,
+        }
 
 
 def named(path: Path, to: str | None, usual: str | None) -> str:

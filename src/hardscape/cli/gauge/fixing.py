@@ -189,6 +189,8 @@ def _fix_one(
         usual = format_of(file, read.format)
         output = replace(output, to=named(output.output, output.to, usual))
     field, _ = read.checked(file)
+    if output.to is not None:
+        formats.rehearse(field.shape, field.nc, field.boundary, format=output.to)
     keywords: dict[str, Any] = vars(gauge) | vars(method) | vars(run)
     keywords |= {"output_precision": output.output_precision, "reproject": output.reproject}
     keywords["domains"] = held

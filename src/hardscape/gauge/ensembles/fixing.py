@@ -50,13 +50,16 @@ class FixTask(Task):
     def measure(self, configuration: Configuration, context: Context) -> Mapping[str, Any] | None:
         """The best copy's numbers; its file is written where it converged, or where any will do."""
         field = configuration.field
+        if self.outputs:
+            place = self.outputs[configuration.number]
+            kind = self._format(place, configuration.format)
+            formats.rehearse(field.shape, field.nc, field.boundary, format=kind)
         found = self._fixed(configuration, context)
         if found is None:
             return None
         if self.outputs and (found.converged or not self.strict):
-            place = self.outputs[configuration.number]
             make_folder(place)
-            formats.write(found.fixed(), place, format=self._format(place, configuration.format))
+            formats.write(found.fixed(), place, format=kind)
         return {
             "functional": found.functional,
             "theta_mean": found.theta_mean,

@@ -119,8 +119,7 @@ def generate_ensemble(
     first, step = integer(sweeps, "sweeps", 1, _MOST), integer(every, "every", 1, _MOST)
     files = numbered(output, number)
     name = formats.FORMATS.named_by(files[0]) if to is None else to
-    if not hasattr(formats.FORMATS[name], "write"):
-        raise InputError(f"to={to!r}; a format that is written is accepted")
+    formats.rehearse(shape, nc, boundary, format=name, **(written or {}))
     seed = RunOptions.checked(**run).undivided("a Markov chain").seed
     chain = _chain(shape, nc, beta, start, boundary, overrelax, xi, run, seed)
     at = range(first, first + (number - 1) * step + 1, step)

@@ -8,6 +8,7 @@ content, then by suffix, writing by suffix; both by `format` where it is given. 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,11 @@ from hardscape.errors import ChecksumError, FormatError, InputError
 from hardscape.formats import Formats
 from hardscape.gauge import boundary, layouts
 from hardscape.gauge.field import GaugeField
+from hardscape.gauge.intake import check_shape
 from hardscape.gauge.report import FileReport, make_report
 from hardscape.interrupts import interruptible
 
-__all__ = ["FORMATS", "FileReport", "detect", "inspect", "read", "write"]
+__all__ = ["FORMATS", "FileReport", "detect", "inspect", "read", "rehearse", "write"]
 
 #: The modules of formats by name. Files are mapped into memory: they may be larger than half of it.
 FORMATS: Formats[Any] = Formats(__name__, mapped=True)
@@ -122,3 +124,35 @@ def read(
 
 
 write = GaugeField.to_file
+
+
+def rehearse(
+    shape: Sequence[int],
+    nc: int,
+    edge: boundary.Boundary = "periodic",
+    *,
+    format: str,
+    checksum: bool = True,
+    **options: Any,
+) -> None:
+    """Write a small field of the same kind to nowhere: what the format cannot hold is refused before the work.
+
+    Parameters
+    ----------
+    shape, nc, edge
+        Of the field that is to be written; the small one has extents of the same parities.
+    format, checksum, **options
+        Those of :meth:`hardscape.gauge.GaugeField.to_file`.
+
+    Raises
+    ------
+    InputError
+        If the format cannot hold such a field, or not in the way that is asked for.
+    MissingDependencyError
+        If the format needs a package that is not installed.
+    """
+    links = GaugeField.identity([2 + extent % 2 for extent in check_shape(shape)], nc).links.copy()
+    if edge != "periodic":
+        links[-1, ..., -1, :, :] = 0
+    field = GaugeField(links, boundary=edge, layout=layouts.OURS)
+    FORMATS.rehearse(field, format, checksum=None if checksum else False, **options)

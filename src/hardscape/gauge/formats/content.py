@@ -118,7 +118,8 @@ def in_precision(
     """The field as it will be in the file: headers state the averages of those links."""
     if field.dimensions != 4 and not any_dimension:
         raise InputError(
-            f"{field!r}; this format holds four dimensions: npy, npz, hdf5, mdp and raw hold others"
+            f"a field of {field.dimensions} dimensions; this format holds four: "
+            "npy, npz, hdf5, mdp and raw hold others"
         )
     if precision is None:
         return field

@@ -194,7 +194,10 @@ def write(
         links, plaquette = links[:-1], plaquette_means(field)[2]
     t, z, y, x = links.shape[:4]
     if any(extent % 2 for extent in (x, y, z, t)):
-        raise InputError(f"extents {(x, y, z, t)} cannot be written as openQCD: it needs even ones")
+        raise InputError(
+            "an odd extent cannot be written as openQCD, which needs even ones "
+            "(without the last timeslice of a Schroedinger functional)"
+        )
     yield _HEADER.pack(t, x, y, z, field.nc * plaquette)
     sites = links.transpose(0, 3, 2, 1, 4, 5, 6)
     odd = _odd_sites((t, x, y, z))
