@@ -272,3 +272,9 @@ def test_shards_of_a_gpu_are_whole_steps_that_cover_all_blocks(n):
     assert all(end % 2 ** (STEP_BITS - 5) == 0 for end in ends)
     assert ends[-1] == 2 ** (n - 6)
     assert len(shards) <= 2**14
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 1), (3, 0), (0, 5)])
+@pytest.mark.parametrize("dtype", [float, complex, int, bool, object])
+def test_what_has_no_rows_or_columns_has_one_term(shape, dtype):
+    assert exact_permanent(np.zeros(shape, dtype)) == 1

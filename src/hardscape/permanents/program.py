@@ -92,8 +92,7 @@ def _exactly(matrix: Matrix) -> tuple[Matrix, Fraction]:
         gaussian, scale = gaussian_integers_of(matrix.entries)
         return Matrix("gaussian", gaussian, matrix.transposed), scale
     rows, scale = integers_of(matrix.entries)
-    entries = np.empty(matrix.shape, dtype=object)
-    entries[:] = rows
+    entries = np.array(rows, dtype=object).reshape(matrix.shape)
     return Matrix("integer", entries, matrix.transposed), scale
 
 
@@ -111,9 +110,7 @@ def _floating(matrix: Matrix) -> Matrix:
     except OverflowError:
         exact = False
     if not exact:
-        raise InputError(
-            "precision='double': an entry is not a float64; precision='exact' takes such matrices"
-        )
+        raise InputError("an entry is not a float64; precision='exact' takes such matrices")
     return Matrix(kind, entries, matrix.transposed)
 
 
