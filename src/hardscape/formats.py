@@ -158,9 +158,7 @@ class Formats(Mapping[str, Any], Generic[_Problem]):
             If the format cannot hold the problem, the suffix is unknown, an option is not accepted, or
             the file cannot be written.
         """
-        written = self._written(
-            problem, self.named_by(path) if format is None else format, options
-        )
+        written = self._written(problem, self.named_by(path) if format is None else format, options)
         replace(path, lambda file: _write_all(file, written))
 
     def rehearse(self, problem: _Problem, format: str, **options: Any) -> None:

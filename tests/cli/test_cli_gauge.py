@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from hardscape.cli import gauge as gauge_cli
-from hardscape.cli.gauge import fixing as fixing_cli
 from hardscape.cli import main
+from hardscape.cli.gauge import fixing as fixing_cli
 from hardscape.errors import Interrupted
 from hardscape.gauge import GaugeField, fix, formats, generate, gluon_propagator
 from helpers.commands import Captured, answered, refused

@@ -13,7 +13,7 @@ import numpy as np
 from hardscape.arguments import integer
 from hardscape.engine import RunArguments, RunOptions, steps
 from hardscape.engine.lanes import on_its_threads
-from hardscape.errors import BudgetError, InputError, Interrupted
+from hardscape.errors import BudgetError, Interrupted
 from hardscape.gauge import formats
 from hardscape.gauge.boundary import Boundary
 from hardscape.gauge.ensembles.averages import ErrorMethod, checked_errors
