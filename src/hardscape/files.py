@@ -116,7 +116,8 @@ def load(path: str | Path, *, mapped: bool = False) -> Source:
     """Read and decompress a file, or standard input; FormatError if there is nothing or more than `MAX_BYTES`.
 
     Where it is `mapped`, a file that is not compressed is mapped into memory instead, and nothing is too much
-    that memory can hold. A byte order mark before UTF-8 text is left out.
+    that memory can hold. A byte order mark before UTF-8 text is left out, and carriage returns alone end lines,
+    too.
     """
     place = path_of(path)
     shown = "standard input" if str(place) == _STANDARD else str(place)
@@ -136,6 +137,8 @@ def load(path: str | Path, *, mapped: bool = False) -> Source:
         raise FormatError(shown, None, str(error)) from None
     if isinstance(raw, bytes):
         raw = raw.removeprefix(codecs.BOM_UTF8)
+        if b"\n" not in raw and b"\0" not in raw:  # text of old Macs, and of Excel on new ones
+            raw = raw.replace(b"\r", b"\n")
     if not len(raw) or (isinstance(raw, bytes) and raw.isspace()):
         raise FormatError(shown, None, "is empty")
     return Source(shown, raw)

@@ -131,7 +131,7 @@ def test_standard_output(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("case", [x for x in CASES if x.format in TEXT], ids=lambda x: x.format)
 @pytest.mark.parametrize("mark", [b"", codecs.BOM_UTF8])
-@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
 def test_text_as_other_systems_write_it(
     case: Case, mark: bytes, end: bytes, tmp_path: Path
 ) -> None:
@@ -142,10 +142,13 @@ def test_text_as_other_systems_write_it(
 
 
 @pytest.mark.parametrize("mark", [b"", codecs.BOM_UTF8])
+@pytest.mark.parametrize("end", [b"\r\n", b"\r"])
 @pytest.mark.parametrize("name", MATRICES)
-def test_matrices_as_other_systems_write_them(name: str, mark: bytes, tmp_path: Path) -> None:
+def test_matrices_as_other_systems_write_them(
+    name: str, mark: bytes, end: bytes, tmp_path: Path
+) -> None:
     path = tmp_path / "matrix"
-    path.write_bytes(mark + MATRICES[name].replace(b"\n", b"\r\n"))
+    path.write_bytes(mark + MATRICES[name].replace(b"\n", end))
     assert np.array_equal(formats_of("permanents").read(path), MATRIX)
 
 

@@ -1,9 +1,9 @@
 """A process that names assignments from the cheapest on.
 
 Standard input is a line of the variables that tell assignments apart, one of the number of variables, and the
-formula in the Evaluation's format. Standard output gets a line of ``v`` and 0 or 1 for each variable for each
-assignment, and ``end`` when there is none left. It is RC2 (Ignatiev, Morgado, Marques-Silva, JSAT 11, 53, 2019),
-which goes on when what it found is forbidden. Hardening stays off: it would forbid what costs more than the best.
+formula in the Evaluation's format. Standard output gets a line ``v0110...`` for each assignment, and ``end``
+when there is none left. It is RC2 (Ignatiev, Morgado, Marques-Silva, JSAT 11, 53, 2019), which goes on when
+what it found is forbidden. Hardening stays off: it would forbid what costs more than the best.
 
 It lives apart because a call of a SAT solver cannot be interrupted at once.
 """
