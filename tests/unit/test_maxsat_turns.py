@@ -282,7 +282,7 @@ def test_no_loop_of_a_schedule_goes_on_without_turns():
 
 def test_a_walk_behind_clause_weighting_has_less(flips):
     random_formula = Formula.from_clauses(random_clauses(400, 2400, [3], 1))
-    solve(random_formula, method="weighting", max_flips=4_000_000, seed=1, threads=1)
+    solve(random_formula, method="weighting", max_flips=8_000_000, seed=1, threads=1)
     assert 0 < flips["Walking"] < 0.7 * flips["Weighing"]
 
 

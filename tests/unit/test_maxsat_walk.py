@@ -92,6 +92,23 @@ def test_a_walk_is_greedier_where_random_clauses_cannot_all_hold(clauses, sizes,
     assert (search.best() == alone.best()).all()
 
 
+@pytest.mark.parametrize("longest", [3, 5])
+def test_a_greedier_walk_takes_a_power_of_the_probabilities(longest):
+    plain, greedier = (break_weights(longest, 2.2, power)[:4].astype(float) for power in (1.0, 1.5))
+    assert greedier == pytest.approx(greedier[0] * (plain / plain[0]) ** 1.5, rel=1e-3)
+
+
+def test_a_greedier_walk_goes_on_from_an_assignment_and_ends_deeper():
+    f = Formula.from_clauses(random_clauses(3000, 13500, [3], 1))
+    walk = Walking(f, 1, 0, None, STOP)
+    walk.run(400_000, STOP)
+    further, greedier = (Walking(f, 1, 1, walk.best(), STOP, power) for power in (1.0, 1.4))
+    for each in (further, greedier):
+        each.run(100_000, STOP)
+        assert each.quality <= walk.quality
+    assert greedier.quality < further.quality
+
+
 def test_weights_fall_with_the_break_count():
     for longest in (2, 3, 4, 5, 6, 7, 30):
         weights = break_weights(longest).astype(np.int64)

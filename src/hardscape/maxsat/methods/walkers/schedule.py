@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from typing import Protocol
@@ -53,6 +54,9 @@ _LITTLE = 0.02
 _LESS = 4
 #: Beside a search by cores turns begin so many times shorter, and its own first one is so many of them.
 _SHORT, _AHEAD = 8, 4
+#: A random walk that does not fall has a turn from its best assignment, in equal parts by such powers of its
+#: probabilities: the greedier it is, the deeper it gets, and the slower it leaves. Streams lie so far apart.
+_GREEDIER, _GREEDY = (1.1, 1.2, 1.3, 1.4, 1.5), 1 << 32
 #: How often turns of who asks a solver are halved at first and at most, beside clause weighting that gets on;
 #: where no clause is hard those of what grows begin after so many in vain, and end with the first number.
 _VAIN, _MOST_VAIN, _FRESH = 3, 6, 3
@@ -126,17 +130,29 @@ class Schedule:
             yield walking, _FIRST_TURN
             yield from self._weighted_turns()
             return
-        weighing: Weighing | None = None
-        turn = _FIRST_TURN + TURN_PER_VARIABLE * work.formula.num_variables
-        close = close_to_all(work.formula)  # then it goes on alone, and where it falls
+        yield from self._random_turns(walking)
+
+    def _random_turns(self, walking: Walking) -> Iterator[tuple[Search, int]]:
+        """The random walk, and where it does not fall greedier ones and clause weighting."""
+        formula = self._walker.work.formula
+        best, weighing = walking, None
+        turn = _FIRST_TURN + TURN_PER_VARIABLE * formula.num_variables
+        close = close_to_all(formula)  # then no weights are learnt
+        streams = itertools.count(self._stream + _GREEDY, _GREEDY)
         for _ in rounds(self._walker):
             before = walking.quality[0]
-            behind = weighing is not None and weighing.cost() < walking.cost()
+            behind = weighing is not None and weighing.cost() < best.cost()
             yield walking, turn // _LESS if behind else turn
-            if walking.quality[0] > max(close, FALLING * before):
-                if weighing is None:
-                    weighing = self._weighing(walking.best())
-                yield weighing, turn
+            best = min(best, walking, key=lambda each: each.quality)
+            if walking.quality[0] > FALLING * before:
+                for greedier in () if behind else _GREEDIER:
+                    how = self._walker.work.seed, next(streams), best.best()
+                    walk = Walking(formula, *how, self._walker.stop, greedier)
+                    yield walk, turn // len(_GREEDIER)
+                    best = min(best, walk, key=lambda each: each.quality)
+                if best.quality[0] > close:
+                    weighing = weighing or self._weighing(best.best())
+                    yield weighing, turn
             turn *= 2
 
     def _weighing(self, initial: NDArray[np.uint8] | None) -> Weighing:

@@ -50,17 +50,26 @@ class _Compiled(Search):
 
 
 class Walking(_Compiled):
-    """The focused random walk; quality is the number of violated clauses."""
+    """The focused random walk; quality is the number of violated clauses.
+
+    A `greedier` one takes such a power of how likely each variable is.
+    """
 
     def __init__(
-        self, formula: Formula, seed: int, stream: int, initial: Any, stop: NDArray[np.uint8]
+        self,
+        formula: Formula,
+        seed: int,
+        stream: int,
+        initial: Any,
+        stop: NDArray[np.uint8],
+        greedier: float = 1.0,
     ) -> None:
         self._formula = formula
         # Clauses that presolve merged weigh more than others.
         self._alike = formula.uniform
         mean = len(formula.literals) / max(1, formula.num_clauses)
         full = looks_random(formula) and formula.num_clauses > FULL * formula.num_variables
-        weights = break_weights(mean, FULL_EXPONENT if full else ONE_EXPONENT)
+        weights = break_weights(mean, FULL_EXPONENT if full else ONE_EXPONENT, greedier)
         walk = native.core.maxsat.Walk(formula, weights, seed, stream, initial, stop)
         super().__init__(walk, 0)
 

@@ -21,12 +21,14 @@ FULL_EXPONENT, FULL = 2.6, 4.3
 _COUNTS = 256
 
 
-def break_weights(longest: float, exponent: float = _EXPONENT) -> NDArray[np.uint32]:
+def break_weights(
+    longest: float, exponent: float = _EXPONENT, greedier: float = 1.0
+) -> NDArray[np.uint32]:
     r"""How likely a variable is to be flipped, by the number b of clauses that the flip would violate.
 
     Proportional to :math:`(0.9 + b)^{-e}` where a clause has typically up to 3 literals, e the exponent, and
     to :math:`c_k^{-b}` above, at least 1; the last is for all larger b. These are the functions and constants
-    of probSAT (A. Balint and U. Schoening, SAT 2012, LNCS 7317, 16).
+    of probSAT (A. Balint and U. Schoening, SAT 2012, LNCS 7317, 16), or such a power of them.
     """
     b = np.arange(_COUNTS, dtype=np.float64)
     if longest <= 3.5:
@@ -34,4 +36,4 @@ def break_weights(longest: float, exponent: float = _EXPONENT) -> NDArray[np.uin
     else:
         base = _BASES[min(round(longest) - 4, len(_BASES) - 1)]
         weight = base**-b
-    return np.maximum(1, np.rint(_SCALE * weight)).astype(np.uint32)
+    return np.maximum(1, np.rint(_SCALE * weight**greedier)).astype(np.uint32)
