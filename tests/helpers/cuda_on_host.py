@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,9 @@ _LAUNCH = _LAUNCH.replace("TYPES", ", ".join(["long long"] * _ARGS))
 _LAUNCH = _LAUNCH.replace("PASSED", ", ".join(f"args[{i}]" for i in range(_ARGS)))
 
 
+#: Fibers jump between stacks, and each library has its own.
+_PLAIN = ("-U_FORTIFY_SOURCE", "-fcf-protection=none", "-fno-gnu-unique")
+_OPTIONS = ("-std=c++20", "-O1", "-w", "-fPIC", "-ffp-contract=off", *_PLAIN)
 #: Words of PTX that kernels of several GPUs use, and what they are for g++.
 _PTX = {
     r'asm volatile\("ld\.(acquire|relaxed)\.\w+\.global\.u32 .*?: "memory"\);': (
@@ -50,6 +54,15 @@ def _plain(text: str) -> str:
     return text
 
 
+@cache
+def _prepared() -> tempfile.TemporaryDirectory[str]:
+    """Where the header is, read by g++ once for all kernels: that takes longer than most of them."""
+    folder = tempfile.TemporaryDirectory()
+    header = shutil.copy(HERE / "cuda_on_host.hpp", folder.name)
+    subprocess.run(["g++", *_OPTIONS, "-x", "c++-header", header], check=True)
+    return folder
+
+
 def compiled(source: str, headers: tuple[tuple[str, str], ...], copies: int = 1) -> Any:
     """A source with its kernels as a library of this process, or a list of copies of it."""
     with tempfile.TemporaryDirectory() as name:
@@ -61,12 +74,9 @@ def compiled(source: str, headers: tuple[tuple[str, str], ...], copies: int = 1)
                 place.write_text(_plain(text))
         text = source.replace("extern __shared__", "extern")
         (folder / "kernel.cpp").write_text(f'#include "cuda_on_host.hpp"\n{text}{_LAUNCH}')
-        options = ["-std=c++20", "-O1", "-w", "-fPIC", "-shared", "-ffp-contract=off"]
-        # Fibers jump between stacks, and each library has its own.
-        plain = ["-U_FORTIFY_SOURCE", "-fcf-protection=none", "-fno-gnu-unique"]
-        places = [f"-I{HERE}", f"-I{folder}", str(folder / "kernel.cpp"), "-o"]
+        places = [f"-I{_prepared().name}", f"-I{folder}", str(folder / "kernel.cpp"), "-o"]
         library = folder / "kernel.so"
-        subprocess.run(["g++", *options, *plain, *places, str(library)], check=True)
+        subprocess.run(["g++", *_OPTIONS, "-shared", *places, str(library)], check=True)
         if copies == 1:
             return ctypes.CDLL(str(library))
         places = [shutil.copy(library, folder / f"kernel-{i}.so") for i in range(copies)]
