@@ -278,9 +278,9 @@ def sparse_entries(
     value: Any, name: str, read: Callable[[Any, str], NDArray[Any]] = as_float64
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any], tuple[int, int]]:
     """Entries (row, column, value) and shape of a sparse matrix, repeated entries kept."""
-    if hasattr(value, "get") and not hasattr(value, "getnnz"):
-        value = value.get()
     coo = value.tocoo()
+    if hasattr(coo, "get") and not hasattr(coo, "getnnz"):  # of a GPU
+        coo = coo.get()
     data = read(coo.data, name)
     row = np.asarray(to_numpy(coo.row, name), dtype=np.int64)
     col = np.asarray(to_numpy(coo.col, name), dtype=np.int64)

@@ -191,6 +191,16 @@ def test_convention(build):
         build("physics")
 
 
+@pytest.mark.parametrize("kind", ["matrix", "array"])
+@pytest.mark.parametrize("layout", ["bsr", "coo", "csc", "csr", "dia", "dok", "lil"])
+def test_sparse_matrices_of_every_layout(layout, kind):
+    J = np.array([[0.0, 2, 0], [0, 0, -1], [0, 0, 0]])
+    sparse = getattr(scipy.sparse, f"{layout}_{kind}")(J)
+    assert Ising.from_any(sparse) == Ising.from_any(J)
+    assert Ising.from_any(([1, 0, 0], sparse)) == Ising([1, 0, 0], J)
+    assert Ising.from_qubo(sparse) == Ising.from_qubo(J)
+
+
 def test_sparse_matrices_sum_their_repeated_entries():
     twice = scipy.sparse.coo_array(([1.0, 2.0, 5.0], ([0, 0, 1], [1, 1, 1])), shape=(2, 2))
     assert Ising.from_matrix(twice) == Ising([0, 5], {(0, 1): 3})

@@ -58,8 +58,9 @@ def test_two_body_round_trip(tmp_path: Path, n: int) -> None:
     system.to_file(tmp_path / "x.qh")
     assert XorSystem.from_file(tmp_path / "x.qh") == system
     loose = XorSystem.from_clauses([[0, 2, 5], [2, 3, 4]], [1, 0], num_variables=9)
-    loose.to_file(tmp_path / "y.qh")
-    assert XorSystem.from_file(tmp_path / "y.qh") == loose
+    for other in (loose, XorSystem(0, [0], [], [])):
+        other.to_file(tmp_path / "y.qh")
+        assert XorSystem.from_file(tmp_path / "y.qh") == other
 
 
 def test_dimacs(tmp_path: Path) -> None:

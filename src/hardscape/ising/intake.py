@@ -129,7 +129,7 @@ def matrix_entries(
     J: Any, n: int, name: str
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]:
     """Entries that are not zero of a matrix or mapping with indices in 0..n-1."""
-    if isinstance(J, Mapping):
+    if isinstance(J, Mapping) and not is_sparse(J):  # SciPy's dictionaries of keys are both
         for key in J:
             if not isinstance(key, tuple) or len(key) != 2:
                 raise InputError(f"key {key!r} of {name} is not a pair (i, j)")

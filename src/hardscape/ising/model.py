@@ -165,7 +165,7 @@ class Ising:
         `Q` is a mapping ``{(i, j): value}``, or a dense or sparse (N, N) matrix whose halves are
         summed. The conversion is exact: divisions by 4 are shifts of the common power of two.
         """
-        if isinstance(Q, Mapping):
+        if isinstance(Q, Mapping) and not is_sparse(Q):
             as_pairs = cls.from_dict(Q, offset=offset)
         else:
             as_pairs = cls.from_matrix(Q, offset=offset)
@@ -295,6 +295,8 @@ class Ising:
             return cls.from_bqm(model)
         if hasattr(model, "nodes") and hasattr(model, "edges"):
             return cls.from_networkx(model, convention=convention)
+        if is_sparse(model):
+            return cls.from_matrix(model, convention=convention)
         if isinstance(model, Mapping):
             return cls.from_dict(model, convention=convention)
         if isinstance(model, tuple) and len(model) in (2, 3):
@@ -302,7 +304,7 @@ class Ising:
             if isinstance(h, Mapping):
                 return cls.from_dict(J, h, *offset, convention=convention)
             return cls(h, J, *offset, convention=convention)
-        if is_sparse(model) or is_array(model) or isinstance(model, list):
+        if is_array(model) or isinstance(model, list):
             return cls.from_matrix(model, convention=convention)
         raise InputError(
             f"a model of type {type(model).__name__} is not understood; Ising, (h, J), a matrix, "

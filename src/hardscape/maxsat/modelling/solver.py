@@ -226,6 +226,9 @@ class Solver:
         """End the process of the prover; a later call begins another one, which has learnt nothing yet."""
         self._keeper.close()
 
+    def __repr__(self) -> str:
+        return f"<Solver of {self.formula!r}>"
+
     def __enter__(self) -> Self:
         return self
 

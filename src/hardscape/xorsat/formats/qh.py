@@ -153,7 +153,8 @@ def write(system: XorSystem) -> bytes:
             "(quadratize() takes any length)"
         )
     n, m = system.num_variables, system.num_clauses
-    lines = [f"# hardscape variables={n} clauses={m}"] if n != m or not system.degrees.all() else []
+    told = 0 < n == m and system.degrees.all()  # by the entries
+    lines = [] if told else [f"# hardscape variables={n} clauses={m}"]
     terms = quadratize(system).terms()
     lines += [f"{i + 1}\t{j + 1}\t{value}" for (i, j), value in terms.items() if value]
     return ("\n".join(lines) + "\n").encode("ascii")
