@@ -10,9 +10,26 @@ import distributed
 import loky
 import pytest
 
-#: What forked processes then need not import.
+# What forked processes then need not import: most of the time of who is killed soon after. Families import the
+# modules of their names when they are asked for them.
 multiprocessing.set_forkserver_preload(
-    ["pytest", "hardscape.permanents", "hardscape.gauge", "hardscape.maxsat", "hardscape.xorsat"]
+    [
+        "pytest",
+        "unittest.mock",
+        "numpy.ma",
+        "numpy.random",
+        "sqlite3",
+        "hardscape.gauge",
+        "hardscape.ising.density",
+        "hardscape.ising.mps",
+        "hardscape.ising.plots",
+        "hardscape.ising.spectrum",
+        "hardscape.maxsat.modelling.cpsat",
+        "hardscape.maxsat.modelling.pysat",
+        "hardscape.maxsat.solve",
+        "hardscape.permanents",
+        "hardscape.xorsat",
+    ]
 )
 
 
