@@ -1,5 +1,6 @@
 """Large formulas: cores of unit propagation first, and beside the others where few wishes hit them all."""
 
+import itertools
 from types import SimpleNamespace
 
 import numpy as np
@@ -120,6 +121,27 @@ def test_wishes_are_exchanged_where_clause_weighting_never_satisfied_the_hard_cl
     result = searched(formula, 400_000)
     assert formula.evaluate(result.assignment)[:2] == (0, result.cost)
     assert ("Swapping" in searches) is not satisfies
+
+
+@pytest.mark.parametrize("swapped", [0, 200_000])
+def test_a_solver_is_asked_where_clause_weighting_violates_hard_clauses(
+    swapped, searches, monkeypatch
+):
+    monkeypatch.setattr(schedule, "_MOST_SWAPPED", swapped)
+    rng, n = np.random.default_rng(1), 150
+    values, hard = rng.integers(0, 2, n), []
+    for _ in range(140):  # sums of three, which no flip comes nearer to
+        chosen = rng.choice(n, 3, replace=False)
+        odd = int(values[chosen].sum()) % 2
+        for signs in itertools.product((1, -1), repeat=3):
+            if (signs.count(-1) % 2) == 1 - odd:
+                hard.append([int(s * (v + 1)) for s, v in zip(signs, chosen, strict=True)])
+    formula = Formula.from_clauses([[v] for v in range(1, n + 1)], hard=hard, num_variables=n)
+    result = searched(formula, 100_000)
+    assert formula.evaluate(result.assignment)[:2] == (0, result.cost)
+    first = searches.index("Swapping")
+    assert "Weighing" in searches[:first]
+    assert "Growing" not in searches[:first]
 
 
 def test_all_clauses_are_asked_for_in_turns_half_as_long_as_clause_weightings(monkeypatch):

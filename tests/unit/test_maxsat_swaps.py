@@ -56,6 +56,19 @@ def chains(count, length):
     return Formula.from_clauses(soft, weights, hard=hard), sum(2 + k for k in range(count))
 
 
+def test_questions_for_a_first_assignment_take_ever_more_conflicts(monkeypatch):
+    search, asked = swaps(partial_formula(20, 30, 20, 1)), []
+
+    def ask(wishes, conflicts):
+        asked.append(conflicts)
+
+    monkeypatch.setattr(search, "_ask", ask)
+    for _ in range(12):
+        search._move(FREE)
+    assert asked[:3] == [200, 400, 800]
+    assert asked[-2:] == [module._MOST] * 2
+
+
 def opened(f, seed=1):
     """A walk that has a first assignment, and has asked for the heavy wishes."""
     search = swaps(f, seed)

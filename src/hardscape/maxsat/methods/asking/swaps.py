@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.maxsat.formula import Formula
-from hardscape.maxsat.methods.asking.asking import Asking
+from hardscape.maxsat.methods.asking.asking import CONFLICTS, Asking
 from hardscape.maxsat.methods.installed import can_ask
 from hardscape.maxsat.methods.weighting.searches import NEVER
 
@@ -28,6 +28,9 @@ _AGAIN, _LIGHTEST = 2, 8
 _CONFLICTS = 50
 #: Conflicts of a question of the opening, and literals that the solver assigns before another one is asked.
 _OPENING, _OPENED = 1000, 300_000
+#: Most conflicts of a question for a first assignment; the first ones have fewer, and each twice as many as
+#: before.
+_MOST = 100 * CONFLICTS
 #: Keeps the coins apart from those of other searches with the same seed.
 _PURPOSE = 0x6D787377
 
@@ -55,8 +58,8 @@ class Swapping(Asking):
 
     Each soft clause is a *wish*: a literal that the solver may be asked to hold. Clauses of one literal are
     wishes themselves, the others get a new variable that relaxes them. The walk of the presolved `formula`
-    starts from `initial`, if that satisfies the hard clauses, and stops at a cost of `target`; ``given_up``
-    says that nothing is left to try.
+    starts from `initial`, if that satisfies the hard clauses, else from what the solver finds near it, and
+    stops at a cost of `target`; ``given_up`` says that nothing is left to try.
     """
 
     def __init__(
@@ -77,7 +80,7 @@ class Swapping(Asking):
         self._refused: set[int] = set()  # of the lost ones, since something changed
         self._impossible: set[int] = set()  # against the hard clauses alone
         self._in_vain = 0  # moves since the last improvement
-        self._began = False
+        self._began, self._patience = False, CONFLICTS
         self._levels: list[int] = []  # weights that the opening has not come down to yet
         self._dropped: set[int] = set()  # wishes that it gives up
         self._opened = 0  # literals assigned when it ends
@@ -135,7 +138,8 @@ class Swapping(Asking):
             self._take(self._model_of(self._best))
 
     def _begin(self) -> None:
-        answer = self._ask(())
+        answer = self._ask((), self._patience)
+        self._patience = min(2 * self._patience, _MOST)
         if answer:
             self._take(self._solver.get_model())
             self._levels = levels_of(list(self._weight.values()))[::-1]

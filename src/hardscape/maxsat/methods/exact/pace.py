@@ -13,7 +13,7 @@ from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.exact.circuits import share_of_gates
 from hardscape.maxsat.methods.exact.prover.rows import MOST_LITERALS
 from hardscape.maxsat.methods.exact.prover.rows.gates import adders_may_prevail
-from hardscape.maxsat.methods.walkers.schedule import swapping_pays
+from hardscape.maxsat.methods.walkers.schedule import asks_first
 from hardscape.maxsat.methods.weighting.searches import asks_for_a_cover
 from hardscape.maxsat.result import Improvement
 from hardscape.maxsat.task import SMALL, Task
@@ -117,7 +117,7 @@ class Pace:
 def asks_in_vain(task: Task) -> bool:
     """Whether a walk asks a solver, and none of the assignments so far satisfies the hard clauses."""
     best = task.incumbent.best
-    return (best is None or best.hard_violations > 0) and swapping_pays(task.presolved.formula)
+    return (best is None or best.hard_violations > 0) and asks_first(task.presolved.formula)
 
 
 def _bounded(incumbent: Incumbent) -> bool:
@@ -212,7 +212,7 @@ def proof_pays(task: Task, pace: Pace, limit: float, *, able: bool) -> bool:
         return False
     if violated:
         if asks_in_vain(task):
-            return programs_first(task.presolved.formula)
+            return programs_first(task.presolved.formula) or pace.seconds >= _UNBEGUN * limit
         return pace.seconds >= (_STAYS if pace.stays else _UNBEGUN) * limit
     if not able and _opens_circuit(task.presolved.formula, left):
         return True

@@ -45,6 +45,8 @@ _MOST_DIAGNOSED = 3_000_000
 #: Rounds of two searches before a third one exchanges soft clauses; where none satisfies the hard ones it
 #: begins once both had so many flips on each variable, if clause weighting does not fall.
 _BEFORE_SWAPS, _YOUNG = 5, 8
+#: Flips, about, of a solver that is asked for a first assignment, before others go on.
+_ASKED = 600_000
 #: More flips before a solver is asked about small formulas without hard clauses: to begin with one takes it
 #: as long, and their optima are often found before.
 _BEFORE_GROWN = 100_000
@@ -77,6 +79,11 @@ def _nearly_all(cost: tuple[int, int], formula: Formula) -> bool:
 def is_small(formula: Formula) -> bool:
     """Whether few enough literals are in it for soft clauses to be exchanged."""
     return len(formula.literals) <= _MOST_SWAPPED
+
+
+def asks_first(formula: Formula) -> bool:
+    """Whether a solver is asked where clause weighting does not come to satisfy the hard clauses."""
+    return len(formula.literals) <= _MOST_GROWN and swapping_is_possible(formula)
 
 
 def swapping_pays(formula: Formula) -> bool:
@@ -182,10 +189,11 @@ class Schedule:
             yield from self._opened_turns(turn)
             return
         weighing = self._weighing(self._initial)
-        yield weighing, turn
         if cover:
+            yield weighing, turn
             yield from self._covering_turns(weighing, turn)
             return
+        yield from self._falling_turns(weighing, turn)
         yield from self._grown_turns(weighing, turn)
 
     def _grown_turns(self, weighing: Weighing, turn: int) -> Iterator[tuple[Search, int]]:
@@ -211,7 +219,7 @@ class Schedule:
         beside = hitting if feasible or hitting.few else None
         weighing = self._weighing(hitting.best() if feasible else self._initial)
         del hitting  # its memory, where it has ended
-        yield weighing, turn
+        yield from self._falling_turns(weighing, turn)
         for search, part in self._grown_turns(weighing, turn):
             if beside is not None:
                 better = weighing.cost() < beside.cost()
@@ -280,8 +288,8 @@ class Schedule:
             falls = young or hard <= FALLING * before
             ready = count > _BEFORE_SWAPS or (best.cost()[0] > 0 and not falls)
             if ready and len(searches) == 2 and swapping_is_possible(work.formula):
-                initial = None if best.cost()[0] else best.best()
-                swapping = Swapping(work.formula, *how, work.target, initial, self._walker.stop)
+                swapping = self._swapping(best)
+                yield from self._first_turns(swapping)
                 searches.append(swapping)
                 self.standing.note(swapping)
             # Its flips take a part of the time that others' do: as many cost little.
@@ -298,6 +306,18 @@ class Schedule:
                     in_full = cheap and search is weighing
                     yield search, whole if in_full else self.standing.less(search, whole, late)
             turn *= 2
+
+    def _swapping(self, best: Search) -> Swapping:
+        """Exchanges of soft clauses, from the best assignment or, where that is none, from one near it."""
+        work = self._walker.work
+        how = work.seed, self._stream, work.target, best.best()
+        return Swapping(work.formula, *how, self._walker.stop)
+
+    def _first_turns(self, swapping: Swapping) -> Iterator[tuple[Search, int]]:
+        """A solver that is asked for a first assignment where none is known, alone up to a limit."""
+        until = self._walker.flips + _ASKED
+        while swapping.cost()[0] and not swapping.given_up and self._walker.flips < until:
+            yield swapping, _FIRST_ALONE
 
     def _falling_turns(self, weighing: Weighing, turn: int) -> Iterator[tuple[Search, int]]:
         """Clause weighting as long as each turn leaves far fewer hard clauses violated, up to a limit.
@@ -376,12 +396,18 @@ class Schedule:
         clauses are hard, nothing in a turn.
 
         Where little is violated a solver is asked for all clauses, too, in half of a turn.
-        Where clause weighting itself has never satisfied the hard ones, wishes that are literals are exchanged
-        when no more can join, and who stays behind has ever less of the turns.
+        Where clause weighting violates the hard ones a solver is asked for a first assignment from which both
+        begin. Where it has never satisfied them itself, wishes that are literals are exchanged when no more can
+        join, and who stays behind has ever less of the turns.
         """
         work = self._walker.work
         together: Together | None = None
         mixed = work.formula.num_hard > 0
+        swapping: Swapping | None = None
+        if weighing.cost()[0] and asks_first(work.formula):
+            swapping = self._swapping(weighing)
+            yield from self._first_turns(swapping)
+            self._lead(weighing, swapping)
         swaps = wishes_are_literals(work.formula) and swapping_is_possible(work.formula)
         searches: list[Weighing | Swapping] = [weighing]
         late: dict[Search, int] = {}
@@ -406,20 +432,18 @@ class Schedule:
                 better = weighing.cost() < growing.cost()
             if better and not mixed:
                 continue
-            if growing.cost() < weighing.cost():
-                self.standing.lead(weighing)
-                weighing.adopt(growing.best(), self._walker.stop)
+            self._lead(weighing, growing)
             known = before = weighing.cost()
             for _ in rounds(self._walker):
                 if weighing.cost() < known and not (mixed and weighing.cost() < before):
                     break
-                if swaps and not (known[0] or self.standing.satisfies(weighing)):
-                    how = work.seed, self._stream, work.target
-                    searches.append(
-                        Swapping(work.formula, *how, weighing.best(), self._walker.stop)
-                    )
-                    self.standing.note(searches[-1])
-                    swaps = False
+                led = swaps and not self.standing.satisfies(weighing)
+                if len(searches) == 1 and (swapping if known[0] else led):
+                    swapping = swapping or self._swapping(weighing)
+                    if weighing.cost() < swapping.cost():
+                        swapping.adopt(weighing.best(), self._walker.stop)
+                    self.standing.note(swapping)
+                    searches.append(swapping)
                 before = weighing.cost()
                 turn *= 2
                 yield from self._asked(together, turn // 2, weighing, vain)
@@ -427,6 +451,14 @@ class Schedule:
                     if isinstance(search, Weighing) or not search.given_up:
                         less = len(searches) > 1
                         yield search, self.standing.less(search, turn, late) if less else turn
+                if weighing.cost()[0]:
+                    self._lead(weighing, searches[-1])
+
+    def _lead(self, weighing: Weighing, search: Search) -> None:
+        """Have clause weighting go on from what another search has, if that is better."""
+        if search.cost() < weighing.cost():
+            self.standing.lead(weighing)
+            weighing.adopt(search.best(), self._walker.stop)
 
     def _covering_turns(self, weighing: Weighing, turn: int) -> Iterator[tuple[Search, int]]:
         """Clause weighting and the search for covers by turns: who is behind at first may be ahead later."""
