@@ -98,6 +98,17 @@ def test_headerless_files_that_are_refused(tmp_path: Path) -> None:
         formats.read(path, format="raw", shape=hot.shape)
 
 
+@pytest.mark.parametrize("extents", [(2, 3), (3, 4), (2, 2, 3)])
+def test_noise_of_few_plaquettes_does_not_stand_out(
+    extents: tuple[int, ...], tmp_path: Path
+) -> None:
+    path = tmp_path / "links.bin"
+    for seed in range(10):
+        GaugeField.random(extents, 2, seed=seed).to_file(path, format="raw")
+        with pytest.raises(FormatError):
+            formats.read(path, format="raw", shape=extents)
+
+
 def test_writing_raw(tmp_path: Path) -> None:
     for layout in (OURS, "mu eo t z y x a b", "t x y z mu[txyz] b a"):
         CUBE.to_file(tmp_path / "u", format="raw", layout=layout, byteorder="big")
