@@ -95,6 +95,7 @@ def test_all_clauses_at_once(seed):
     else:
         assert search.given_up
         assert not len(search.best())
+        assert not search.is_last((0, 0))
         least = min(
             cost for hard, cost, *_ in map(f.evaluate, every(9)) if not hard
         )  # nothing costs less than the lightest
@@ -119,6 +120,13 @@ def test_all_clauses_asked_for_in_pieces_and_until_it_stops():
     near = Together(f, 0, planted, STOP)  # is what it tries first
     near.run(1, STOP)
     assert (near.best() == planted).all()
+
+
+def test_only_all_clauses_are_better_than_the_lightest_violated():
+    search = Together(Formula.from_clauses([[1], [2, 3]], [3, 2]), 0, np.zeros(3, np.uint8), STOP)
+    assert search.is_last((0, 2))
+    assert not search.is_last((0, 3))
+    assert not search.is_last((1, 0))
 
 
 def test_a_question_for_all_clauses_ends_when_the_time_is_up():

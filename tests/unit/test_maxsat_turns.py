@@ -280,6 +280,16 @@ def test_no_loop_of_a_schedule_goes_on_without_turns():
     assert [ast.unparse(loop.test) for loop in endless] == []
 
 
+def test_where_only_all_clauses_are_better_who_asks_for_them_has_most(flips):
+    at = [[10 * pigeon + hole + 1 for hole in range(10)] for pigeon in range(11)]
+    twice = [[-a, -b] for hole in zip(*at, strict=True) for a, b in itertools.combinations(hole, 2)]
+    formula = Formula.from_clauses(at + twice)
+    found = solve(formula, method="weighting", max_flips=3_000_000, seed=1, threads=1)
+    assert found.cost == 1
+    assert flips["Growing"] == 0
+    assert flips["Together"] > 2 * flips["Weighing"] > 0
+
+
 def test_a_walk_behind_clause_weighting_has_less(flips):
     random_formula = Formula.from_clauses(random_clauses(400, 2400, [3], 1))
     solve(random_formula, method="weighting", max_flips=8_000_000, seed=1, threads=1)

@@ -112,6 +112,10 @@ class Together(Asking):
         self._solver.add_clause([self._variables, -self._variables])
         self._solver.set_phases(_literals(initial))
 
+    def is_last(self, cost: tuple[int, int]) -> bool:
+        """Whether only all clauses together would be better than such a cost, and that is not refuted yet."""
+        return not self.given_up and cost <= (0, self._least)
+
     def _move(self, stop: NDArray[np.uint8]) -> None:
         answer = self._ask([], self._conflicts)
         self._conflicts = min(2 * self._conflicts, _MOST)

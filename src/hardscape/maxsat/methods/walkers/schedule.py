@@ -395,7 +395,8 @@ class Schedule:
         """What grows begins again where clause weighting has found something better, and then, where some
         clauses are hard, nothing in a turn.
 
-        Where little is violated a solver is asked for all clauses, too, in half of a turn.
+        Where little is violated a solver is asked for all clauses, too, in half of a turn; in a whole one, and
+        others have less or nothing, where nothing else is better.
         Where clause weighting violates the hard ones a solver is asked for a first assignment from which both
         begin. Where it has never satisfied them itself, wishes that are literals are exchanged when no more can
         join, and who stays behind has ever less of the turns.
@@ -420,14 +421,18 @@ class Schedule:
                 together = Together(work.formula, work.target, weighing.best(), self._walker.stop)
             better = False
             while not (better or growing.given_up):
-                yield from self._asked(growing, turn, weighing, vain)
+                last = together is not None and together.is_last(growing.cost())
+                if not last:
+                    yield from self._asked(growing, turn, weighing, vain)
                 turn *= 2
-                yield from self._asked(together, turn // 2, weighing, vain)
+                yield from self._asked(together, turn if last else turn // 2, weighing, vain)
+                far = not mixed and 2 * growing.cost()[1] < weighing.cost()[1]
+                whole = turn // _LESS if last or far else turn
                 yield (
                     weighing,
-                    turn
+                    whole
                     if self.standing.satisfies(weighing)
-                    else self.standing.less(weighing, turn, late),
+                    else self.standing.less(weighing, whole, late),
                 )
                 better = weighing.cost() < growing.cost()
             if better and not mixed:
