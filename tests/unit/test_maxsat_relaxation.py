@@ -67,7 +67,8 @@ def test_cliques_hold_every_pair_and_no_other(seed):
 @pytest.mark.parametrize("seed", range(80))
 def test_optima_and_bounds_with_a_linear_program(seed, check, monkeypatch):
     pytest.importorskip("highspy")
-    monkeypatch.setattr(relaxation, "_WORTH", 0.0)
+    own = 0.1 if seed % 3 == 0 else 0.0  # mostly the program comes at once
+    monkeypatch.setattr(prover, "_BEFORE", own)
     formula, board = priced(1000 + seed), Silent(check=check)
     every = costs_of_all(formula)
     with pytest.raises(boards.Settled):
@@ -79,9 +80,8 @@ def test_optima_and_bounds_with_a_linear_program(seed, check, monkeypatch):
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_what_nothing_better_gives_up_is_demanded(seed, monkeypatch):
+def test_what_nothing_better_gives_up_is_demanded(seed):
     pytest.importorskip("highspy")
-    monkeypatch.setattr(relaxation, "_WORTH", 0.0)
     formula, board = priced(2000 + seed), Silent()
     every = costs_of_all(formula)
     if not every:
@@ -89,7 +89,7 @@ def test_what_nothing_better_gives_up_is_demanded(seed, monkeypatch):
     costs = arithmetic.Costs.of(formula, board)
     board.cost = sorted(every.values())[min(seed % 4, len(every) - 1)]
     try:
-        lower.Cores(costs)._begin()
+        lower.Cores(costs).turn(0.0)
         costs.harden()
     except boards.Settled:
         assert min(every.values()) == board.cost
@@ -104,7 +104,6 @@ def test_what_nothing_better_gives_up_is_demanded(seed, monkeypatch):
 def test_a_program_after_some_cores(seed, monkeypatch):
     pytest.importorskip("highspy")
     rng = np.random.default_rng(seed)
-    monkeypatch.setattr(relaxation, "_WORTH", float(rng.choice([-1.0, 0.0])))
     monkeypatch.setattr(oracles.Oracle, "late", lambda self: rng.random() < 0.3)
     formula, board = priced(4000 + seed), Silent()
     every = costs_of_all(formula)
@@ -128,21 +127,38 @@ def test_a_program_after_some_cores(seed, monkeypatch):
     assert max(bounds, default=0) <= min(every.values(), default=np.inf)
 
 
-def test_a_cover_is_proven_by_its_program_alone():
-    pytest.importorskip("highspy")
-    ring = [[v, v % 7 + 1] for v in range(1, 8)]  # half of each of seven: 3.5
-    formula = {
+def ring():
+    """Half of each of seven covers it, for 7; whole ones cost 8."""
+    pairs = [[v, v % 7 + 1] for v in range(1, 8)]
+    return {
         "variables": 7,
-        "clauses": [[-v] for v in range(1, 8)] + ring,
+        "clauses": [[-v] for v in range(1, 8)] + pairs,
         "weights": [2] * 7 + [1] * 7,
         "hard": [0] * 7 + [1] * 7,
     }
+
+
+def test_a_cover_is_proven_by_its_program_alone():
+    pytest.importorskip("highspy")
     board = Silent()
     board.cost, board.model = 8, [1, -2, 3, -4, 5, -6, 7]
-    costs = arithmetic.Costs.of(formula, board)
-    lower.Cores(costs)._begin()
+    costs = arithmetic.Costs.of(ring(), board)
+    lower.Cores(costs).turn(0.0)
     assert board.lower == 7
     assert costs.paid == 7 * costs.scale
+
+
+def test_no_program_lowers_what_cores_have(monkeypatch):
+    pytest.importorskip("highspy")
+    board = Silent()
+    cores = lower.Cores(arithmetic.Costs.of(ring(), board))
+    with pytest.raises(boards.Settled):
+        cores.turn(np.inf)
+    assert board.cost == 8
+    monkeypatch.setattr(lower.Cores, "_go", lambda self: self._costs.raised(2))
+    costs = arithmetic.Costs.of(ring(), Silent())
+    lower.Cores(costs).turn(0.0)
+    assert (costs.paid, costs.scale) == (8, 1)  # cliques pay for six of them
 
 
 def test_a_program_that_takes_too_long_changes_nothing(monkeypatch):

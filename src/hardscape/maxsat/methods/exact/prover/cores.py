@@ -32,22 +32,36 @@ class Cores:
         self.counts: list[Count] = []
         self._place: dict[int, tuple[Count, int]] = {}  # of wishes that are counts
         self._waiting: list[tuple[list[int], int]] = []  # cores that are not counted yet
-        self._level: int | None = None
+        self._level = -1  # before the beginning
         self.against: dict[int, set[int]] = {}  # which wishes each one excludes
         self._relaxed = False  # whether a linear program was solved
         self._tried = 0.0  # seconds that the last one had
         self._solvers = itertools.cycle(_SOLVERS)
 
     def turn(self, until: float) -> None:
-        """Go on until a moment; `Settled` if that proves the best assignment."""
+        """Go on until a moment; `Settled` if that proves the best assignment.
+
+        After the first turn a linear program is solved. Many proofs need none, and where weights are few and
+        alike its fractions of them tell cores less than these have told by then.
+        """
         self._oracle.until = until
+        if self._level >= 0:
+            self._go()
+            return
+        costs, began = self._costs, time.thread_time()
+        self.against = exclusions(costs)
+        seconds = first_seconds(costs, sum(map(len, costs.clauses)))
+        self._relaxed = seconds == math.inf
+        # What is learned under a premise is not forgotten with it.
+        clauses = None if self._relaxed or self._oracle.premise else list(costs.clauses)
+        self._wish_anew()
+        self._oracle.until += time.thread_time() - began  # which is not the cores' time
+        self._go()
+        self.relax(seconds, clauses)
+
+    def _go(self) -> None:
+        """Look for cores, level by level, as long as the turn lasts."""
         costs, board = self._costs, self._costs.board
-        if self._level is None:
-            began = time.thread_time()
-            self._begin()
-            self._oracle.until += time.thread_time() - began  # which is not the cores' time
-        if self._level is None:
-            self._level = self._next(max(costs.weight.values(), default=0) + 1)
         while not self._oracle.late():
             answer = self._oracle.ask(self._asked())
             if answer is None:
@@ -67,30 +81,30 @@ class Cores:
             costs.harden()
             board.look()
 
-    def _begin(self) -> None:
-        """Pay for what a linear program proposes, and for wishes that exclude one another."""
-        self.against = exclusions(self._costs)
-        seconds = first_seconds(self._costs, sum(map(len, self._costs.clauses)))
-        self._relaxed = seconds == math.inf
-        self.relax(seconds)
+    def _wish_anew(self) -> None:
+        """Pay for cliques of the wishes as they are, and begin with the heaviest of what is left."""
         pay_cliques(self._costs, self.against)
+        self._level = self._next(math.inf)
 
-    def relax(self, seconds: float) -> None:
-        """Begin anew with what a linear program proposes, where it does so in time and that is worth it.
+    def relax(self, seconds: float, clauses: list[list[int]] | None = None) -> None:
+        """Begin anew with what a linear program proposes, where it does so in time and that raises the bound.
 
-        Whatever was counted before, the cores are clauses of the program. Nothing is done where one was solved,
-        or had more than half of that time before.
+        It is the program of those clauses, which are all that is left then, or else of all, and the cores that
+        were counted are clauses of it. Nothing is done where one was solved, or had more than half of that time
+        before.
         """
         if self._relaxed or seconds <= 2 * self._tried:
             return
         self._tried = seconds
         solver = next(self._solvers)
-        found = relaxed(self._costs, self.against, seconds, solver)
+        found = relaxed(self._costs, self.against, seconds, solver, clauses)
         self._relaxed = found is not None
         if found:
+            if clauses is not None:
+                self._costs.forget(clauses)
             self.counts, self._place, self._waiting = [], {}, []
             self._take(found)
-            self._level = self._next(max(self._costs.weight.values(), default=0) + 1)
+            self._wish_anew()
 
     def _take(self, rows: list[tuple[Row, int]]) -> None:
         """Count the slack of rows that were paid for."""
@@ -103,11 +117,11 @@ class Cores:
 
     def _asked(self) -> list[int]:
         """The wishes of this level, heavy ones first and counts last: cores are of what is assumed first."""
-        wishes = [(wish, w) for wish, w in self._costs.weight.items() if w >= (self._level or 0)]
+        wishes = [(wish, w) for wish, w in self._costs.weight.items() if w >= self._level]
         wishes.sort(key=lambda item: (item[0] in self._place, -item[1]))
         return [wish for wish, _ in wishes]
 
-    def _next(self, level: int) -> int:
+    def _next(self, level: float) -> int:
         """The next level: as many wishes again, or twice as many of one weight; 0 for all."""
         below = sorted((w for w in self._costs.weight.values() if w < level), reverse=True)
         if not below:

@@ -164,6 +164,11 @@ class Costs:
         self.paid += by
         self.board.raise_to(-(-self.paid // self.scale))
 
+    def forget(self, clauses: list[list[int]]) -> None:
+        """Demand these clauses, which were there before, and no others."""
+        self.clauses = clauses
+        self.oracle.restart(clauses)
+
     def restart(self, scale: int, paid: int, weight: dict[int, int]) -> None:
         """Have other wishes, in such parts of a unit, and what any better assignment costs beside them."""
         self.scale, self.paid, self.weight = scale, 0, weight

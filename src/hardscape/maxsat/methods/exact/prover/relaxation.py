@@ -32,8 +32,6 @@ _MOST_LITERALS, _MOST_PAIRS = 2_000_000, 300_000
 #: Processor time that the first program may take, at least and for each literal, where there are no more than
 #: so many of them for each wish, and fewer above `_LARGE`: there assignments come first.
 _SECONDS, _EACH, _PRICED, _PRICED_LARGE, _LARGE = 0.05, 1.5e-6, 100, 65, 20_000
-#: Share of the gap that the bound must close: where it lies deeper, cores one by one come as far.
-_WORTH = 0.5
 
 
 class Row(NamedTuple):
@@ -82,13 +80,19 @@ def _cover(pairs: dict[int, set[int]]) -> list[list[int]]:
 
 
 class Relaxation:
-    """The rows of some clauses, and multipliers of them that a linear program proposes."""
+    """The rows of some clauses, or of all, and multipliers of them that a linear program proposes."""
 
-    def __init__(self, costs: Costs, against: dict[int, set[int]]) -> None:
+    def __init__(
+        self,
+        costs: Costs,
+        against: dict[int, set[int]],
+        clauses: list[list[int]] | None = None,
+    ) -> None:
         if costs.counters is None or costs.board.check:  # checks are pair by pair, which takes long
             first = costs.first
-            clauses = [x for x in costs.clauses if max(map(abs, x), default=0) <= first]
-            self.rows = rows_of(clauses, (), against)
+            some = costs.clauses if clauses is None else clauses
+            own = [x for x in some if max(map(abs, x), default=0) <= first]
+            self.rows = rows_of(own, (), against)
         else:
             self.rows = rows_of(*costs.unrolled, against)
         self.scale = _PARTS if max(costs.soft.values()) < 1 << _BITS else 1
@@ -136,23 +140,27 @@ def first_seconds(costs: Costs, literals: int) -> float:
 
 
 def relaxed(
-    costs: Costs, against: dict[int, set[int]], seconds: float, solver: str = "simplex"
+    costs: Costs,
+    against: dict[int, set[int]],
+    seconds: float,
+    solver: str = "simplex",
+    clauses: list[list[int]] | None = None,
 ) -> list[tuple[Row, int]] | None:
     """Have costs begin anew with what a linear program proposes, where that pays; None if it takes too long.
+
+    It pays where it raises the bound.
 
     What is left to do is to count the slack of each row that was given something; these are returned.
     """
     board = costs.board
     if not costs.soft or not installed():
         return []
-    relaxation = Relaxation(costs, against)
+    relaxation = Relaxation(costs, against, clauses)
     if not relaxation.solve(seconds, solver):
         board.look()
         return None
     lower, weight = relaxation.reduced()
-    gained = lower - relaxation.scale * board.lower
-    worth = 0 if board.cost is None else _WORTH * relaxation.scale * (board.cost - board.lower)
-    if gained <= worth:
+    if lower <= relaxation.scale * board.lower:
         board.look()
         return []
     costs.restart(relaxation.scale, lower, weight)

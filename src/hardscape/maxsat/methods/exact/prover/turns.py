@@ -24,7 +24,7 @@ _FIRST, _LONGEST, _GROWTH = 0.3, 20.0, 1.5
 _ALONE, _SMALL = (0.1, 0.2, 0.5), 20_000
 #: The same before the clauses are simplified, at least and, but for circuits of up to so many literals, for
 #: each literal: twice what that takes.
-_BEFORE, _CIRCUIT, _BEFORE_EACH = 0.05, 400_000, 3e-6
+_BEFORE, _CIRCUIT, _BEFORE_EACH = 0.1, 400_000, 3e-6
 #: The same for wishes that always or never hold.
 _TRIMMED = 0.2
 #: Solvers of the provers by number.
