@@ -2,17 +2,18 @@
 // fiber, and what waits for others yields. Slow, and exact: for tests of kernels against the CPU.
 #pragma once
 
+// Read once by each process of tests; <memory> and <thread> would take as long again.
 #include <math.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <ucontext.h>
 
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <numeric>
-#include <thread>
 #include <vector>
 
 #define __device__
@@ -60,12 +61,13 @@ struct Fiber {
   ucontext_t context;
   jmp_buf place;
   bool begun = false, over = false;
-  std::unique_ptr<char[]> stack;
 };
 
 inline std::vector<Fiber> fibers;
 inline std::vector<Warp> warps;
 inline Warp block;
+inline char* stacks;  // of all fibers, as many bytes as any launch has needed
+inline std::size_t room;
 inline unsigned current, over;
 inline unsigned stride =
     1;  // from one fiber to the next: another one in each launch, to show races
@@ -130,6 +132,11 @@ T joined(T value, Join&& join) {
 }
 
 inline void launch(unsigned grid, unsigned threads, void (*kernel)()) {
+  constexpr std::size_t size = 1 << 17;
+  if (room < size * threads) {
+    std::free(stacks);
+    stacks = static_cast<char*>(std::malloc(room = size * threads));
+  }
   entry = kernel;
   blockDim.x = threads;
   gridDim.x = grid;
@@ -140,11 +147,10 @@ inline void launch(unsigned grid, unsigned threads, void (*kernel)()) {
     warps.assign((threads + 31) / 32, {});
     block = {};
     over = 0;
-    for (Fiber& fiber : fibers) {
-      constexpr std::size_t size = 1 << 17;
-      fiber.stack = std::make_unique<char[]>(size);
+    for (unsigned i = 0; i < threads; ++i) {
+      Fiber& fiber = fibers[i];
       getcontext(&fiber.context);
-      fiber.context.uc_stack.ss_sp = fiber.stack.get();
+      fiber.context.uc_stack.ss_sp = stacks + size * i;
       fiber.context.uc_stack.ss_size = size;
       makecontext(&fiber.context, body, 0);
     }
@@ -209,7 +215,7 @@ inline unsigned __umulhi(unsigned a, unsigned b) {
   return static_cast<unsigned>(static_cast<std::uint64_t>(a) * b >> 32);
 }
 inline void __nanosleep(unsigned) {
-  std::this_thread::yield();
+  sched_yield();
   on_host::yield();
 }
 unsigned long long __cvta_generic_to_shared(const void*);
