@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import signal
+import sys
 from functools import partial
 from pathlib import Path
 
@@ -125,6 +126,16 @@ def test_what_no_format_holds_is_not_fixed_first(
     monkeypatch.setattr(fixing_cli, "find_gauge", forbidden)
     GaugeField.identity((4, 4, 4, 3)).to_file(tmp_path / "u.nersc")
     refusal(capsys, "fix", tmp_path / "u.nersc", "-o", tmp_path / "u.openqcd")
+
+
+def test_packages_that_files_need_are_asked_for_before_the_work(
+    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    words = ["generate", "--shape", "4,4,4,4", "--beta", 6, "--sweeps", 10**6]
+    refusal(capsys, *words, "-o", "u.h5")
+    refusal(capsys, *words, "--chain", 2, "-o", "u.{number}.nersc", "--table", "u.h5")
 
 
 def test_generate_goes_on_from_a_checkpoint(tmp_path: Path, capsys: Captured) -> None:

@@ -19,7 +19,7 @@ from hardscape.engine.cluster.parts import Part
 from hardscape.errors import InputError, Interrupted, NotConverged
 from hardscape.files import check_outputs, path_of, plain_name
 from hardscape.gauge.ensembles.files import is_pattern, listed
-from hardscape.gauge.ensembles.result import Ensemble, with_error
+from hardscape.gauge.ensembles.result import HDF5, Ensemble, needed_for_hdf5, with_error
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -29,7 +29,7 @@ R = TypeVar("R")
 _ENSEMBLE = Group("Ensemble", sort_key=3)
 #: Configurations that the table lists.
 _ROWS = 20
-_TABLES = (".csv", ".json", ".h5", ".hdf5")
+_TABLES = (".csv", ".json")
 
 
 @option_group(_ENSEMBLE)
@@ -64,8 +64,11 @@ class EnsembleOptions(ErrorOptions):
         """Refuse, before work begins, a table that could not be written after it."""
         if self.table is None:
             return
-        if Path(plain_name(path_of(self.table))).suffix not in _TABLES:
-            raise InputError(f"--table {self.table}: {', '.join(_TABLES)} are accepted")
+        suffix = Path(plain_name(path_of(self.table))).suffix
+        if suffix in HDF5:
+            needed_for_hdf5()
+        elif suffix not in _TABLES:
+            raise InputError(f"--table {self.table}: {', '.join(_TABLES + HDF5)} are accepted")
         check_outputs([self.table], inputs, force=force or options.goes_on)
 
 

@@ -19,6 +19,14 @@ from hardscape.files import path_of, plain_name, store
 from hardscape.gauge.ensembles.averages import Average, ErrorMethod, average
 from hardscape.plain import Plain, finite_or_none
 
+#: Suffixes of tables that `needed_for_hdf5` writes.
+HDF5 = (".h5", ".hdf5")
+
+
+def needed_for_hdf5() -> Any:
+    """The package h5py, or the error that it is not installed."""
+    return needed("h5py", "h5py", "hdf5", "a table in HDF5")
+
 
 @dataclass(frozen=True, eq=False)
 class Ensemble(Plain):
@@ -127,10 +135,10 @@ class Ensemble(Plain):
         MissingDependencyError
             If h5py is needed and not installed.
         """
-        if Path(plain_name(path_of(path))).suffix not in (".h5", ".hdf5"):
+        if Path(plain_name(path_of(path))).suffix not in HDF5:
             super().save(path)
             return
-        h5py = needed("h5py", "h5py", "hdf5", "a table in HDF5")
+        h5py = needed_for_hdf5()
         content = io.BytesIO()
         with h5py.File(content, "w", libver="latest", track_order=True) as file:
             for name in ("method", "error_method", "bin_size", "seed", "device", "stopped"):
