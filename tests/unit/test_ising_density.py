@@ -344,15 +344,44 @@ class TestResult:
         assert result.log_counts == pytest.approx([math.log(x) for x in (2, 30, 30, 2)])
 
 
+class TestAnyCoefficients:
+    """Of few spins, whose states are listed where no axis holds their levels."""
+
+    @pytest.mark.parametrize("method", ["auto", "exhaustive"])
+    def test_levels_of_real_couplings(self, method):
+        rng = np.random.default_rng(0)
+        model = Ising(rng.normal(size=8), np.triu(rng.normal(size=(8, 8)), 1))
+        result = density_of_states(model, method=method)
+        assert (result.energies.tolist(), result.counts) == counted(model)
+
+    def test_ties_are_one_level(self):
+        pairs = {(i, j): 0.1 for i in range(6) for j in range(i)}
+        result = density_of_states(Ising([0.3] * 6, pairs))
+        assert sorted(result.counts) == sorted(math.comb(6, up) for up in range(7))
+
+    def test_levels_that_round_to_one_number(self):
+        result = density_of_states(Ising([1e300, 1e-300], {}))
+        assert result.energies.tolist() == [-1e300, -1e300, 1e300, 1e300]
+        assert result.counts == (1, 1, 1, 1)
+
+    def test_a_time_limit(self):
+        rng = np.random.default_rng(0)
+        model = Ising(rng.normal(size=20), np.triu(rng.normal(size=(20, 20)), 1))
+        with pytest.raises(BudgetError):
+            density_of_states(model, time_limit=1e-6)
+
+
 class TestRefusals:
     def test_real_couplings(self):
         rng = np.random.default_rng(0)
         with pytest.raises(InputError, match=r"2\*\*26"):
-            density_of_states(Ising(np.zeros(8), np.triu(rng.normal(size=(8, 8)), 1)))
+            density_of_states(Ising(np.zeros(21), np.triu(rng.normal(size=(21, 21)), 1)))
+        with pytest.raises(InputError, match=r"2\*\*26"):
+            density_of_states(Ising([0.1, 0.3], {(0, 1): 1.0}), method="frontier")
 
     def test_coefficients_of_extreme_scales(self):
         with pytest.raises(InputError):
-            density_of_states(Ising([1e300, 1e-300], {(0, 1): 1.0}))
+            density_of_states(Ising([1e300, 1e-300] + [0] * 20, {(0, 1): 1.0}))
 
     def test_extreme_scale_alone_is_fine(self):
         result = density_of_states(Ising([0, 0], {(0, 1): 1e-300}))

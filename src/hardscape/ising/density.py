@@ -18,7 +18,7 @@ from hardscape.arrays import as_float64
 from hardscape.engine import Device, RunArguments, RunOptions, solve
 from hardscape.engine.device import describe
 from hardscape.engine.estimates.pace import pace
-from hardscape.errors import BudgetError, DeviceError, HardscapeError, InputError
+from hardscape.errors import BudgetError, DeviceError, HardscapeError, InputError, Interrupted
 from hardscape.interrupts import interruptible
 from hardscape.ising.methods.counting import CountingMethod, CountingWork, LevelTerms
 from hardscape.ising.methods.frontier.frontier import Frontier
@@ -26,6 +26,7 @@ from hardscape.ising.methods.histogram.histogram import Histogram
 from hardscape.ising.model import Ising
 from hardscape.ising.plots import draw_density
 from hardscape.ising.result import Informed
+from hardscape.ising.spectrum import spectrum
 
 #: The methods; the cheapest answers.
 METHODS: tuple[CountingMethod, ...] = (Frontier(), Histogram())
@@ -35,6 +36,8 @@ Method = Literal["auto", "frontier", "exhaustive"]
 _LONG_RUN = 86400.0
 #: Share of these up to which no machine that is slower than said takes them.
 _SURELY = 0.1
+#: Most spins whose states are listed, a second's work, where their energies are on no axis of levels.
+_LISTED = 20
 
 _log = logging.getLogger("hardscape.ising")
 
@@ -53,7 +56,8 @@ class DensityOfStates(Informed):
         States of each level; they add up to ``2**num_spins``.
     num_spins : int
     info : mapping
-        Facts about the computation: ``method``, ``explanation``, ``device``, ``seconds``, ``shards``.
+        Facts about the computation: ``method``, ``explanation``, ``device``, ``seconds``; where states were
+        counted, not listed, ``shards``.
 
     Examples
     --------
@@ -187,7 +191,7 @@ def density_of_states(
     r"""Count the states of every energy level of an Ising model, exactly.
 
     For coefficients that are multiples of a common unit: integers, half-integers, any real numbers
-    with few enough levels.
+    with few enough levels. Up to 20 spins may have any coefficients: all states are listed.
 
     Parameters
     ----------
@@ -210,7 +214,7 @@ def density_of_states(
     Raises
     ------
     InputError
-        If the model may have more than 2**26 levels, or an argument makes no sense.
+        If a model of more than 20 spins may have more than 2**26 levels, or an argument makes no sense.
     DeviceError
         If `device` is a GPU.
     BudgetError
@@ -241,7 +245,12 @@ def density_of_states(
     """
     ising = Ising.from_any(model)
     options = RunOptions.checked(**run)
-    work, name = cheapest(ising, method, options.devices)
+    try:
+        work, name = cheapest(ising, method, options.devices)
+    except InputError:
+        if ising.num_spins > _LISTED or method not in ("auto", "exhaustive"):
+            raise
+        return _listed(ising, **run)
     seconds = _unasked(work, options)
     if seconds is not None:
         raise BudgetError(
@@ -270,6 +279,22 @@ def density_of_states(
     }
     energies = ising.exact.floats(found.energies)
     return DensityOfStates(energies, found.counts, ising.num_spins, MappingProxyType(info))
+
+
+def _listed(ising: Ising, **run: Unpack[RunArguments]) -> DensityOfStates:
+    """The levels of a list of all states, whose energies may be any numbers."""
+    try:
+        found = spectrum(ising, 1 << ising.num_spins, method="exhaustive", **run)
+    except Interrupted as stop:
+        raise Interrupted(stop.signum) from None
+    if not found.certified:
+        raise BudgetError("the time limit came before all states were listed; allow more")
+    kept = ("device", "seconds", "resumed_shards", "stopped")
+    info = {"method": "exhaustive", "explanation": "all states listed"}
+    info |= {name: found.info[name] for name in kept}
+    energies = np.array([level.energy for level in found.levels])
+    counts = tuple(level.count for level in found.levels)
+    return DensityOfStates(energies, counts, ising.num_spins, MappingProxyType(info))
 
 
 def _unasked(work: CountingWork, options: RunOptions) -> float | None:
