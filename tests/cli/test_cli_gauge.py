@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hardscape.cli import gauge as gauge_cli
 from hardscape.cli import main
 from hardscape.cli.gauge import fixing as fixing_cli
+from hardscape.cli.gauge import generating
 from hardscape.errors import Interrupted
 from hardscape.gauge import GaugeField, fix, formats, generate, gluon_propagator
 from helpers.commands import Captured, answered, refused
@@ -169,7 +169,7 @@ def test_generate_interrupted(
     def stop(*_: object, **__: object) -> None:
         raise Interrupted(signal.SIGTERM, GaugeField.identity((2, 2, 2, 2)))
 
-    monkeypatch.setattr(gauge_cli, "make_field", stop)
+    monkeypatch.setattr(generating, "make_field", stop)
     path = tmp_path / "u.ildg"
     words = ["gauge", "generate", "--shape", "4,4,4,4", "--beta", "6", "-o", str(path)]
     assert main(words) == 143
