@@ -79,7 +79,7 @@ def flip_table(
     for value in values.flat:
         if not (value in (0, 1) or 1 / CERTAIN <= value <= 1 - 1 / CERTAIN):
             raise InputError(
-                f"w holds {value}; 0, 1 and probabilities from 2^-40 to 1 - 2^-40 are accepted"
+                f"w1 holds {value}; 0, 1 and probabilities from 2^-40 to 1 - 2^-40 are accepted"
             )
     if not values.ndim:
         return _TABLES[dynamics](degree, float(values))
