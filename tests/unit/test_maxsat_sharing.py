@@ -449,6 +449,25 @@ def test_a_prover_that_takes_long_to_begin_does_not_begin_late(literals, pays):
     assert pace.proof_pays(task, stuck, 1.0, able=True)
 
 
+@pytest.mark.parametrize(("literals", "pays"), [(200_000, "1234"), (200_001, "")])
+def test_linear_programs_that_are_solved_soon_do_not_wait_for_a_search_that_gets_on(
+    literals, pays, monkeypatch
+):
+    monkeypatch.setattr(pace, "programs_first", lambda formula: True)
+    task: Any = SimpleNamespace(
+        incumbent=SimpleNamespace(best=found(1000), lower=1),
+        options=SimpleNamespace(deadline=SimpleNamespace(left=1.0)),
+        presolved=SimpleNamespace(
+            formula=SimpleNamespace(literals=range(literals), num_clauses=9000, num_hard=1)
+        ),
+    )
+    walker, when = Pace(), ""
+    for tenth in range(5):
+        when += str(tenth) * pace.proof_pays(task, walker, 1.0, able=True)
+        walker.walked(0.1, found(1000 - 10 * tenth), found(990 - 10 * tenth))
+    assert when == pays
+
+
 def test_a_proof_promises_little_where_cores_refute_little():
     def promises(lower, formula=PARTIAL):
         known: Any = SimpleNamespace(best=found(100), lower=lower)

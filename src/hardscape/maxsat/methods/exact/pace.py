@@ -30,6 +30,9 @@ SHORT = 2.0
 #: each literal, which it takes to begin, fewer where there is nothing to lose.
 _SEARCHED, _UNBEGUN, _STAYS, _LAST, _SECONDS = 0.25, 0.6, 0.1, 0.5, 0.4
 _EACH, _LEAST_EACH = 1.5e-6, 6e-7
+#: Literals up to which linear programs come to something within a short limit, so that a proof which begins
+#: with them does not wait for a search that gets on.
+_SOLVED = 200_000
 #: A search stays where it violates more than so many hard clauses, and at least such a share of those that it
 #: did at half of its time.
 FEW, _STILL_VIOLATED = 10, 0.5
@@ -221,9 +224,11 @@ def proof_pays(task: Task, pace: Pace, limit: float, *, able: bool) -> bool:
         soon = soon and _bounded(task.incumbent)
         if soon or limit > SHORT:
             return True
-        part = pace.seconds / limit
-        counted = _STAYS <= part < _SEARCHED and programs_first(task.presolved.formula)
-        return pace.stuck and (counted or part >= _SEARCHED)
+        part, formula = pace.seconds / limit, task.presolved.formula
+        if part >= _SEARCHED and pace.stuck:
+            return True
+        waits = len(formula.literals) > _SOLVED and not pace.stuck
+        return part >= _STAYS and not waits and programs_first(formula)
     if limit <= SHORT:
         least, stuck = _SEARCHED_LONG * limit, pace.still
     else:
