@@ -1,5 +1,6 @@
 """``python -m hardscape``, and the command ``hardscape``."""
 
+import gc
 import signal
 import sys
 
@@ -11,7 +12,10 @@ def main() -> int:
     signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
     from hardscape.cli import main
 
-    return main()
+    try:
+        return main()
+    finally:
+        gc.freeze()  # else all that was imported is looked through once more, after the answer
 
 
 if __name__ == "__main__":  # workers of an executor import this module too

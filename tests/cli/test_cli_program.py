@@ -51,6 +51,15 @@ def test_version_as_a_process() -> None:
     assert done.stderr == ""
 
 
+def test_what_was_imported_is_not_looked_through_at_the_end() -> None:
+    script = (
+        "import gc, sys; from hardscape.__main__ import main; main(); print(len(gc.get_objects()))"
+    )
+    command = [sys.executable, "-c", script, "spectrum", SK24]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert int(done.stdout.split()[-1]) < 10_000  # else some 40,000
+
+
 @pytest.mark.parametrize(
     "code", ["import hardscape", "from hardscape.cli import main; main(['--version'])"]
 )
