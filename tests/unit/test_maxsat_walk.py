@@ -98,15 +98,27 @@ def test_a_greedier_walk_takes_a_power_of_the_probabilities(longest):
     assert greedier == pytest.approx(greedier[0] * (plain / plain[0]) ** 1.5, rel=1e-3)
 
 
-def test_a_greedier_walk_goes_on_from_an_assignment_and_ends_deeper():
+def test_a_walk_goes_on_by_other_weights():
+    clauses = random_clauses(40, 168, [3], 1)
+    first, other = break_weights(3, 2.2), break_weights(3, 2.2, 1.4)
+    anew, turned = (walk_of(40, clauses, 1, 0, weights) for weights in (other, first))
+    turned.weigh(other)
+    for each in (anew, turned):
+        each.run(1000, 0, STOP)
+    assert (anew.cost, anew.best_cost) == (turned.cost, turned.best_cost)
+    assert (anew.best() == turned.best()).all()
+    with pytest.raises(ValueError, match="wrong number"):
+        turned.weigh(other[:5])
+
+
+def test_a_walk_that_cools_gets_deeper():
     f = Formula.from_clauses(random_clauses(3000, 13500, [3], 1))
-    walk = Walking(f, 1, 0, None, STOP)
-    walk.run(400_000, STOP)
-    further, greedier = (Walking(f, 1, 1, walk.best(), STOP, power) for power in (1.0, 1.4))
-    for each in (further, greedier):
-        each.run(100_000, STOP)
-        assert each.quality <= walk.quality
-    assert greedier.quality < further.quality
+    further, cooler = (Walking(f, 1, 0, None, STOP) for _ in range(2))
+    for power in (1.0, 1.0, 1.2, 1.4):
+        cooler.cool(power)
+        for each in (further, cooler):
+            each.run(100_000, STOP)
+    assert cooler.quality < further.quality
 
 
 def test_weights_fall_with_the_break_count():

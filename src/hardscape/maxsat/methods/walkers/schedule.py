@@ -56,8 +56,8 @@ _LITTLE = 0.02
 _LESS = 4
 #: Beside a search by cores turns begin so many times shorter, and its own first one is so many of them.
 _SHORT, _AHEAD = 8, 4
-#: A random walk that does not fall has a turn from its best assignment, in equal parts by such powers of its
-#: probabilities: the greedier it is, the deeper it gets, and the slower it leaves. Streams lie so far apart.
+#: Where a random walk does not fall another one has a turn from its best assignment, in equal parts by such
+#: powers of its probabilities: the greedier it is, the deeper it gets. Streams lie so far apart.
 _GREEDIER, _GREEDY = (1.1, 1.2, 1.3, 1.4, 1.5), 1 << 32
 #: How often turns of who asks a solver are halved at first and at most, beside clause weighting that gets on;
 #: where no clause is hard those of what grows begin after so many in vain, and end with the first number.
@@ -140,7 +140,7 @@ class Schedule:
         yield from self._random_turns(walking)
 
     def _random_turns(self, walking: Walking) -> Iterator[tuple[Search, int]]:
-        """The random walk, and where it does not fall greedier ones and clause weighting."""
+        """The random walk, and where it does not fall one that cools and clause weighting."""
         formula = self._walker.work.formula
         best, weighing = walking, None
         turn = _FIRST_TURN + TURN_PER_VARIABLE * formula.num_variables
@@ -152,11 +152,13 @@ class Schedule:
             yield walking, turn // _LESS if behind else turn
             best = min(best, walking, key=lambda each: each.quality)
             if walking.quality[0] > FALLING * before:
-                for greedier in () if behind else _GREEDIER:
-                    how = self._walker.work.seed, next(streams), best.best()
-                    walk = Walking(formula, *how, self._walker.stop, greedier)
-                    yield walk, turn // len(_GREEDIER)
-                    best = min(best, walk, key=lambda each: each.quality)
+                if not behind:
+                    how = self._walker.work.seed, next(streams), walking.best()
+                    cooling = Walking(formula, *how, self._walker.stop)
+                    for power in _GREEDIER:
+                        cooling.cool(power)
+                        yield cooling, turn // len(_GREEDIER)
+                    best = min(best, cooling, key=lambda each: each.quality)
                 if best.quality[0] > close:
                     weighing = weighing or self._weighing(best.best())
                     yield weighing, turn

@@ -50,28 +50,24 @@ class _Compiled(Search):
 
 
 class Walking(_Compiled):
-    """The focused random walk; quality is the number of violated clauses.
-
-    A `greedier` one takes such a power of how likely each variable is.
-    """
+    """The focused random walk; quality is the number of violated clauses."""
 
     def __init__(
-        self,
-        formula: Formula,
-        seed: int,
-        stream: int,
-        initial: Any,
-        stop: NDArray[np.uint8],
-        greedier: float = 1.0,
+        self, formula: Formula, seed: int, stream: int, initial: Any, stop: NDArray[np.uint8]
     ) -> None:
         self._formula = formula
         # Clauses that presolve merged weigh more than others.
         self._alike = formula.uniform
         mean = len(formula.literals) / max(1, formula.num_clauses)
         full = looks_random(formula) and formula.num_clauses > FULL * formula.num_variables
-        weights = break_weights(mean, FULL_EXPONENT if full else ONE_EXPONENT, greedier)
+        self._likely = mean, FULL_EXPONENT if full else ONE_EXPONENT
+        weights = break_weights(*self._likely)
         walk = native.core.maxsat.Walk(formula, weights, seed, stream, initial, stop)
         super().__init__(walk, 0)
+
+    def cool(self, power: float) -> None:
+        """Go on by such a power of how likely each variable was at first."""
+        self._search.weigh(break_weights(*self._likely, power))
 
     def cost(self) -> tuple[int, int]:
         """See `Search.cost`."""

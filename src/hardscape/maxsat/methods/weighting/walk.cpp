@@ -20,6 +20,8 @@ class Walk {
   virtual ~Walk() = default;
   // False where the constructor was stopped: not to be used.
   virtual bool complete() const = 0;
+  // Has it go on by other weights.
+  virtual void weigh(const std::uint32_t* weights) = 0;
   virtual std::uint64_t run(std::uint64_t flips, std::uint64_t target,
                             const volatile std::uint8_t* stop) = 0;
   virtual std::uint64_t best_cost() const = 0;
@@ -82,6 +84,9 @@ class WalkOf final : public Walk {
   }
 
   bool complete() const override { return complete_; }
+  void weigh(const std::uint32_t* weights) override {
+    std::copy_n(weights, kBreakWeights, weight_.begin());
+  }
   std::uint64_t run(std::uint64_t flips, std::uint64_t target,
                     const volatile std::uint8_t* stop) override {
     return walker_.run(flips, target, random_, stop);
@@ -121,7 +126,7 @@ class PyWalk {
          std::uint64_t stream, std::optional<Vector<std::uint8_t>> initial,
          std::optional<Vector<std::uint8_t>> stop)
       : formula_(formula) {
-    if (weights.shape(0) != kBreakWeights) throw std::invalid_argument("wrong number of weights");
+    check(weights);
     const Clauses given(formula);
     const Poll stopped(stop);
     nb::gil_scoped_release release;
@@ -130,6 +135,11 @@ class PyWalk {
       walk_ = make(*instance_, weights.data(), seed, stream, initial ? initial->data() : nullptr,
                    stopped);
     if (walk_ && !walk_->complete()) walk_.reset();
+  }
+
+  void weigh(Vector<std::uint32_t> weights) {
+    check(weights);
+    if (walk_) walk_->weigh(weights.data());
   }
 
   std::uint64_t run(std::uint64_t flips, std::uint64_t target,
@@ -144,6 +154,10 @@ class PyWalk {
   auto best() const { return to_array(walk_ ? walk_->best() : std::vector<std::uint8_t>()); }
 
  private:
+  static void check(const Vector<std::uint32_t>& weights) {
+    if (weights.shape(0) != kBreakWeights) throw std::invalid_argument("wrong number of weights");
+  }
+
   nb::object formula_;
   std::shared_ptr<const Instance> instance_;
   std::unique_ptr<Walk> walk_;
@@ -159,6 +173,7 @@ void bind_walk(nb::module_& module) {
            nb::arg("initial").none() = nb::none(), nb::arg("stop").none() = nb::none())
       .def("run", &PyWalk::run, nb::arg("flips"), nb::arg("target"), nb::arg("stop"),
            "Walk; returns the flips done.")
+      .def("weigh", &PyWalk::weigh, nb::arg("break_weights"), "Go on by other weights.")
       .def_prop_ro(
           "best_cost", &PyWalk::best_cost,
           "Fewest clauses violated so far; 2**64 - 1 where `stop` cut the construction short.")
