@@ -258,7 +258,7 @@ class Formula:
             Ends in .cnf, for soft clauses of weight 1 alone, or in .wcnf, which is written in the
             format of 2022 with a comment ``c variables n``, or in .opb, which holds the same costs
             with other clauses; then perhaps in .gz, .xz or .bz2. A .wcnf file keeps the number of variables
-            only as far as they occur.
+            only as far as they occur; it and .cnf do not hold `offset`.
         format : str, optional
             Its name, where the suffix does not tell.
 
