@@ -28,6 +28,7 @@ _UNDOUBTED = 10_000_000
 #: Bytes that are read at once: a signal is heard in between.
 _PIECE = 2**24
 _STANDARD = "-"
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 class _Compression(NamedTuple):
@@ -116,8 +117,8 @@ def load(path: str | Path, *, mapped: bool = False) -> Source:
     """Read and decompress a file, or standard input; FormatError if there is nothing or more than `MAX_BYTES`.
 
     Where it is `mapped`, a file that is not compressed is mapped into memory instead, and nothing is too much
-    that memory can hold. A byte order mark before UTF-8 text is left out, and carriage returns alone end lines,
-    too.
+    that memory can hold. A byte order mark before UTF-8 text is left out, text that begins with one of UTF-16
+    becomes UTF-8, and carriage returns alone end lines, too.
     """
     place = path_of(path)
     shown = "standard input" if str(place) == _STANDARD else str(place)
@@ -137,6 +138,11 @@ def load(path: str | Path, *, mapped: bool = False) -> Source:
         raise FormatError(shown, None, str(error)) from None
     if isinstance(raw, bytes):
         raw = raw.removeprefix(codecs.BOM_UTF8)
+        if raw.startswith(_UTF16) and not mapped:  # PowerShell's ">", and Excel's Unicode text
+            try:
+                raw = raw.decode("utf-16").encode()
+            except UnicodeDecodeError:
+                raise FormatError(shown, None, "begins as UTF-16 text, and is none") from None
         if b"\n" not in raw and b"\0" not in raw:  # text of old Macs, and of Excel on new ones
             raw = raw.replace(b"\r", b"\n")
     if not len(raw) or (isinstance(raw, bytes) and raw.isspace()):

@@ -141,6 +141,17 @@ def test_text_as_other_systems_write_it(
     assert case.read(path, format=case.format) == case.key(case.problem)
 
 
+@pytest.mark.parametrize("case", [x for x in CASES if x.format in TEXT], ids=lambda x: x.format)
+@pytest.mark.parametrize("code", ["utf-16-le", "utf-16-be"])
+def test_text_of_sixteen_bits(case: Case, code: str, tmp_path: Path) -> None:
+    path = tmp_path / "problem"
+    path.write_bytes(("\ufeff" + case.content().decode().replace("\n", "\r\n")).encode(code))
+    assert case.read(path) == case.key(case.problem)
+    path.write_bytes(path.read_bytes() + b"1")
+    with pytest.raises(FormatError):
+        case.read(path, format=case.format)
+
+
 @pytest.mark.parametrize("mark", [b"", codecs.BOM_UTF8])
 @pytest.mark.parametrize("end", [b"\r\n", b"\r"])
 @pytest.mark.parametrize("name", MATRICES)
