@@ -19,66 +19,11 @@
 #include <vector>
 
 #include "ising/methods/patience.hpp"
-#include "ising/methods/semidefinite/certificate.hpp"
+#include "ising/methods/semidefinite/dual.hpp"
+#include "ising/methods/semidefinite/proof.hpp"
 #include "native/vector.hpp"
 
 namespace hardscape::ising {
-
-// x_ij a + x_ik b + x_jk c >= -1 for i < j < k; signs are those of kSigns[kind].
-struct Triangle {
-  std::uint16_t i, j, k;
-  std::uint8_t kind;
-  float multiplier;
-};
-
-constexpr std::array<std::array<float, 3>, 4> kSigns{
-    {{1, 1, 1}, {1, -1, -1}, {-1, 1, -1}, {-1, -1, 1}}};
-
-// Sixteen floats in registers.
-struct Sixteen {
-  static constexpr int kLanes = kVectorBytes / sizeof(float);
-  static constexpr int kParts = 16 / kLanes;
-  using Part = float __attribute__((vector_size(kVectorBytes)));
-
-  Part part[kParts];
-
-  void add(float factor, const Sixteen& other) {
-    for (int p = 0; p < kParts; ++p) part[p] += factor * other.part[p];
-  }
-  Sixteen& operator+=(const Sixteen& other) {
-    for (int p = 0; p < kParts; ++p) part[p] += other.part[p];
-    return *this;
-  }
-  void scale(float factor) {
-    for (int p = 0; p < kParts; ++p) part[p] *= factor;
-  }
-  float at(int k) const { return part[k / kLanes][k % kLanes]; }
-  float norm() const {
-    Part sum = part[0] * part[0];
-    for (int p = 1; p < kParts; ++p) sum += part[p] * part[p];
-    float total = 0;
-    for (int k = 0; k < kLanes; ++k) total += sum[k];
-    return std::sqrt(total);
-  }
-};
-
-// Where the bound of a node ended, for its children to go on from.
-struct Dual {
-  std::vector<Sixteen> vectors;
-  std::vector<Triangle> triangles;
-
-  // Without the last variable, which is tied to variable 0.
-  Dual contracted() const {
-    Dual child;
-    if (vectors.empty()) return child;
-    const auto last = static_cast<std::uint16_t>(vectors.size() - 1);
-    child.vectors.assign(vectors.begin(), vectors.end() - 1);
-    for (const Triangle& t : triangles) {
-      if (t.k != last && t.multiplier > 0) child.triangles.push_back(t);
-    }
-    return child;
-  }
-};
 
 class Elliptope {
  public:
@@ -456,65 +401,9 @@ class Elliptope {
     return false;
   }
 
-  // Whether y (the lengths of the fields) and the multipliers prove a bound above the target.
-  // All entries are multiples of one unit and below 2^53 of it, so that sums are exact; the least
-  // eigenvalue is bounded by a Cholesky factorization that exists.
-  bool proven(double target) {
-    double total = 0;
-    for (int i = 0; i < m_; ++i) {
-      for (int j = 0; j < i; ++j) total += std::abs(w_[i * m_ + j]);
-    }
-    const auto [unit, most] = Grid::of(total);
-    const int blocks = (m_ + kDoubles - 1) / kDoubles, width = blocks * kDoubles;
-    factor_.assign(static_cast<std::size_t>(m_) * blocks, Doubles{});
-    double* a = reinterpret_cast<double*>(factor_.data());
-    for (int i = 0; i < m_; ++i) {
-      for (int j = i + 1; j < m_; ++j) a[i * width + j] = w_[i * m_ + j];
-    }
-    double multipliers = 0;
-    for (const Triangle& t : triangles_) {
-      const double l = std::floor(t.multiplier * scale_ / unit) * unit;
-      if (!(l < most)) return false;
-      const auto& sign = kSigns[t.kind];
-      multipliers += l;
-      a[t.i * width + t.j] -= sign[0] * l;
-      a[t.i * width + t.k] -= sign[1] * l;
-      a[t.j * width + t.k] -= sign[2] * l;
-    }
-    double trace = 0;
-    for (int i = 0; i < m_; ++i) {
-      const double y = std::ceil(length_[i] * scale_ / unit) * unit;
-      if (!(y < most)) return false;
-      a[i * width + i] = y;
-      trace += y;
-    }
-    if (!(multipliers < most && trace < most)) return false;
-    const double shift = shift_of(m_, trace, multipliers, target, unit);
-    if (!(shift > 0)) return false;
-    for (int i = 0; i < m_; ++i) a[i * width + i] += shift;
-    return factorizes(a, width);
-  }
-
-  // Whether all pivots of the symmetric matrix whose upper half this is are positive.
-  bool factorizes(double* a, int width) const {
-    for (int k = 0; k < m_; ++k) {
-      const double pivot = a[k * width + k];
-      if (!(pivot > 0)) return false;
-      const auto* from = reinterpret_cast<const Doubles*>(a + k * width);
-      for (int i = k + 1; i < m_; ++i) {
-        const double ratio = a[k * width + i] / pivot;
-        if (ratio == 0) continue;
-        auto* to = reinterpret_cast<Doubles*>(a + i * width);
-        for (int block = i / kDoubles; block < width / kDoubles; ++block) {
-          to[block] -= ratio * from[block];
-        }
-      }
-    }
-    return true;
-  }
-
-  using Doubles = double __attribute__((vector_size(kVectorBytes)));
-  static constexpr int kDoubles = kVectorBytes / sizeof(double);
+  // Whether the multipliers and y, which are the lengths of the fields, prove a bound above the
+  // target.
+  bool proven(double target) { return proof_.holds(m_, w_, triangles_, length_, scale_, target); }
 
   int m_ = 0, width_ = 0;
   const double* w_ = nullptr;
@@ -527,7 +416,7 @@ class Elliptope {
   Active active_;
   std::vector<Violated> violated_;
   std::vector<std::uint64_t> seen_;
-  std::vector<Doubles> factor_;
+  Proof proof_;
 };
 
 }  // namespace hardscape::ising
