@@ -310,9 +310,10 @@ class Schedule:
             turn *= 2
 
     def _swapping(self, best: Search) -> Swapping:
-        """Exchanges of soft clauses, from the best assignment or, where that is none, from one near it."""
+        """Exchanges of soft clauses, from the best assignment, or from one near it where it comes close."""
         work = self._walker.work
-        how = work.seed, self._stream, work.target, best.best()
+        initial = best.best() if best.cost()[0] <= close_to_all(work.formula) else None
+        how = work.seed, self._stream, work.target, initial
         return Swapping(work.formula, *how, self._walker.stop)
 
     def _first_turns(self, swapping: Swapping) -> Iterator[tuple[Search, int]]:
