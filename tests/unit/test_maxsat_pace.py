@@ -1,0 +1,214 @@
+"""When a proof begins beside a search, by how that gets on and by what is known of the formula."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hardscape.benchmarks.maxsat.formulas import partial_3sat
+from hardscape.maxsat import Formula, solve
+from hardscape.maxsat.methods.exact import exact, pace, proof
+from hardscape.maxsat.methods.exact.circuits import share_of_gates
+from hardscape.maxsat.methods.exact.pace import Pace
+from hardscape.maxsat.methods.walkers import local
+from hardscape.maxsat.result import Improvement
+
+NONE = np.zeros(0, dtype=np.uint8)
+PARTIAL = Formula.from_clauses([[1]], hard=[[1, 2]])
+SOFT = Formula.from_clauses([[1], [2]])
+
+
+def found(cost, hard=0):
+    return Improvement(0.0, cost, hard, 0, NONE)
+
+
+def test_first_assignments_come_where_literals_are_few_for_each_wish():
+    def formula(literals, wishes=1):
+        hard = [[-1, *range(2, literals)]]
+        return Formula.from_clauses([[1]] * wishes, hard=hard)
+
+    assert [pace.first_ones(formula(n)) for n in (50, 70)] == [0.6, 0.0]
+    assert pace.first_ones(formula(40_000, 1000)) == pytest.approx(2.2e-5 * 41_000, rel=0.01)
+    assert pace.first_ones(SOFT) == 0.0
+
+
+def test_a_walker_gets_on_while_its_last_finds_count():
+    walker = Pace()
+    assert not walker.gets_on
+    walker.walked(1.0, None, found(5, hard=2))
+    assert not walker.gets_on  # the hard clauses do not hold yet
+    walker.walked(1.0, found(5, hard=2), found(1000))
+    assert walker.gets_on
+    walker.walked(3.0, found(1000), found(999))  # a little, and the first one was long ago
+    assert not walker.gets_on
+    best = found(999)
+    for cost in (996, 993, 990):  # each too little, together enough
+        walker.walked(0.1, best, found(cost))
+        best = found(cost)
+    assert walker.gets_on
+    walker.walked(10.0, best, best)
+    assert not walker.gets_on
+    assert walker.seconds == pytest.approx(15.3)
+
+
+def test_a_walker_is_stuck_where_half_of_its_time_was_in_vain():
+    walker = Pace()
+    assert walker.stuck
+    walker.walked(1.0, found(1000), found(999))
+    assert not walker.stuck
+    walker.walked(0.9, found(999), found(999))
+    assert not walker.stuck
+    walker.walked(0.2, found(999), found(999))
+    assert walker.stuck
+
+
+@pytest.mark.parametrize("gets_on", [True, False])
+def test_up_to_a_short_limit_a_prover_waits_for_a_search_that_gets_on(gets_on, monkeypatch):
+    pytest.importorskip("pysat")
+    pytest.importorskip("rustsat")
+    monkeypatch.setattr(Pace, "still", not gets_on)
+    for name, value in ("_SEARCHED_LONG", 0.0), ("_SEARCHED_MOST", 9.0), ("_SECONDS", 0.0):
+        monkeypatch.setattr(pace, name, value)  # on a busy machine it takes long
+    for module in (exact, proof):
+        monkeypatch.setattr(module, "SMALL", 0)  # of small formulas it does not
+    n, soft, weights, hard = partial_3sat(150, 800, 0.3, 1)
+    formula = Formula.from_clauses(soft, weights, hard=[*hard, [1, 2]], num_variables=n)
+    result = solve(formula, seed=1, time_limit=1.5, threads=1, device="cpu")
+    assert any("exact" in part for part in result.ran) != gets_on
+    assert formula.evaluate(result.assignment)[0] == 0
+
+
+@pytest.mark.parametrize(("literals", "pays"), [(200_000, "1234"), (200_001, "")])
+def test_linear_programs_that_are_solved_soon_do_not_wait_for_a_search_that_gets_on(
+    literals, pays, monkeypatch
+):
+    monkeypatch.setattr(pace, "programs_first", lambda formula: True)
+    task: Any = SimpleNamespace(
+        incumbent=SimpleNamespace(best=found(1000), lower=1),
+        options=SimpleNamespace(deadline=SimpleNamespace(left=1.0)),
+        presolved=SimpleNamespace(
+            formula=SimpleNamespace(literals=range(literals), num_clauses=9000, num_hard=1)
+        ),
+    )
+    walker, when = Pace(), ""
+    for tenth in range(5):
+        when += str(tenth) * pace.proof_pays(task, walker, 1.0, able=True)
+        walker.walked(0.1, found(1000 - 10 * tenth), found(990 - 10 * tenth))
+    assert when == pays
+
+
+@pytest.mark.parametrize(("literals", "pays"), [(200_000, True), (400_000, True), (600_000, False)])
+def test_a_prover_that_takes_long_to_begin_does_not_begin_late(literals, pays):
+    left = SimpleNamespace(left=0.7)
+    task: Any = SimpleNamespace(
+        incumbent=SimpleNamespace(best=found(3), lower=1),
+        options=SimpleNamespace(deadline=left),
+        presolved=SimpleNamespace(
+            formula=SimpleNamespace(literals=range(literals), num_clauses=1, num_hard=1)
+        ),
+    )
+    stuck = Pace()
+    stuck.walked(0.3, None, None)
+    assert pace.proof_pays(task, stuck, 1.0, able=True) == pays
+    left.left = 1.7
+    assert pace.proof_pays(task, stuck, 1.0, able=True)
+
+
+def test_a_proof_promises_little_where_cores_refute_little():
+    def promises(lower, formula=PARTIAL):
+        known: Any = SimpleNamespace(best=found(100), lower=lower)
+        return pace.promising(formula, known)
+
+    assert [promises(lower) for lower in (0, 10, 20)] == [False, False, True]
+    assert promises(0, SOFT)  # where no cores were looked for
+    assert promises(0, Formula.from_clauses([[-1], [-2]], hard=[[1, 2]]))
+
+
+@pytest.mark.parametrize(("limit", "pays"), [(1.0, "5"), (1.5, "8"), (4.0, "345678")])
+def test_a_proof_that_promises_little_begins_in_the_middle_of_a_limit(limit, pays):
+    deadline = SimpleNamespace(left=limit)
+    task: Any = SimpleNamespace(
+        incumbent=SimpleNamespace(best=found(100), lower=0),
+        options=SimpleNamespace(deadline=deadline),
+        presolved=SimpleNamespace(formula=PARTIAL),
+    )
+    assert pace.proof_waits(task)
+    walker = Pace()
+    walker.walked(0.05, None, found(100))
+    when = ""
+    for tenth in range(1, 9):
+        walker.walked(0.1, found(100), found(100))
+        when += str(tenth) * pace.proof_pays(task, walker, limit, able=True)
+    assert when == pays
+    task.incumbent.lower = 50
+    assert pace.proof_waits(task) == (limit <= 2.0)
+    task.incumbent.lower, deadline.left = 0, 9.0
+    assert not pace.proof_waits(task)
+
+
+def test_assignments_near_a_linear_program_are_begun_with_if_the_limit_lets_them():
+    formula = Formula.from_clauses([[-1], [-2]], hard=[[1, 2]] * 1000 + [[1, -2]])
+    task: Any = SimpleNamespace(
+        incumbent=SimpleNamespace(best=found(100), lower=50),
+        options=SimpleNamespace(deadline=SimpleNamespace(left=1.0)),
+        presolved=SimpleNamespace(formula=PARTIAL),
+    )
+    walker = Pace()
+    walker.walked(0.1, None, found(100))
+    assert pace.proof_pays(task, walker, 1.0, able=True)
+    task.incumbent.lower = 0
+    assert not pace.proof_pays(task, walker, 1.0, able=True)
+    task.incumbent.lower, task.options.deadline.left = 50, 0.5
+    assert not pace.proof_pays(task, walker, 0.6, able=True)
+    task.options.deadline.left, task.presolved.formula = 1.0, formula
+    assert not pace.proof_pays(task, walker, 1.0, able=True)
+
+
+def test_a_search_that_ends_before_a_proof_does_not_begin_anew(monkeypatch):
+    began = []
+    begin = local.Walker.__init__
+    for module in (exact, proof):
+        monkeypatch.setattr(module, "SMALL", 0)
+    monkeypatch.setattr(exact, "proof_pays", lambda *_, **__: False)
+    monkeypatch.setattr(local.Walker, "__init__", lambda *told: began.append(begin(*told)))
+    n, soft, weights, hard = partial_3sat(40, 300, 0.3, 1)
+    formula = Formula.from_clauses(soft, weights, hard=[*hard, [1, 2]], num_variables=n)
+    solve(formula, seed=1, time_limit=1.0, threads=1, device="cpu")
+    assert len(began) <= 2  # the first moments may end one
+
+
+def gates(count, ands):
+    """A circuit of XOR, and AND of its first inputs."""
+    hard = []
+    for z in range(3, count + 3):
+        x, y = z - 2, z - 1
+        hard += [[-z, x, y], [-z, -x, -y], [z, -x, y], [z, x, -y]]
+    for z in range(count + 3, count + 3 + ands):
+        hard += [[-z, 1], [-z, 2], [z, -1, -2]]
+    return Formula.from_clauses([[1]], hard=hard)
+
+
+def test_gates_are_found_among_clauses_whatever_their_order_and_signs():
+    ands = [[-3, 1], [-3, -2], [2, 3, -1]]
+    xors = [[-4, 1, 2], [4, -1, 2], [-2, 4, 1], [-4, -2, -1]]
+    others = [[1, 2], [-1, -2], [5, 6, 7], [1, 5]]
+
+    def share(hard):
+        return share_of_gates(Formula.from_clauses([[1]], hard=hard))
+
+    assert share(ands) == share(xors) == share(xors + ands) == 1.0
+    assert share([*ands, *others[:3]]) == 0.5
+    assert share([*xors[:3], *ands[1:], *others]) == 0.0
+    assert share(others) == share([]) == share([[1]]) == 0.0
+
+
+def test_variables_of_circuits_occur_seldom_and_small_ones_have_gates():
+    assert pace.opening(gates(1700, 0)) == 2.5
+    small, wide = gates(100, 40), [[-v, *range(v + 1, v + 5)] for v in range(1, 100)]
+    assert pace.opening(small) == 2.5
+    assert pace.opening(Formula.from_clauses([[1]], hard=wide)) == 0.0
+    assert [pace.opening(small, left) for left in (0.5, 0.6)] == [0.0, 2.5]
+    assert [pace.opening(gates(9000, 0), left) for left in (1.2, 1.3)] == [0.0, 2.5]  # in time?
+    hard = [[-1, *range(2, 9)]] * 3000
+    assert pace.opening(Formula.from_clauses([[1]], hard=hard)) == 0.0
