@@ -20,11 +20,19 @@ pytest.importorskip("matplotlib")
 LATTICE = plus_minus_lattice(3, 4, seed=2)
 
 
+def real_couplings(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Fields and couplings of a model whose states all differ in energy."""
+    random = np.random.default_rng(1)
+    return random.normal(size=n), np.triu(random.normal(size=(n, n)), 1)
+
+
 def drawn() -> Iterator[tuple[str, Any]]:
     """A plot of each kind that a family has."""
     yield "levels", hardscape.spectrum(LATTICE, 200).plot()
     yield "three states", hardscape.spectrum(LATTICE, 3).plot()
     yield "density", density_of_states(LATTICE).plot()
+    yield "density of single states", density_of_states({(0, 1): 0.1, (0, 0): 0.3}).plot()
+    yield "density in bins", density_of_states(real_couplings(10)).plot()
     formula = maxsat.Formula.from_clauses([[1], [-1], [1, 2], [-2, 3]], [3, 2, 4, 1])
     yield "cost", maxsat.solve(formula, time_limit=2, seed=1).plot()
     hopeless = maxsat.Formula.from_clauses([[2]], hard=[[1], [-1]])
@@ -53,6 +61,12 @@ def drawn() -> Iterator[tuple[str, Any]]:
         yield f"barrier {k}", plots.draw_barrier(k=k)
         yield f"free energy {k}", plots.draw_free_energy(k=k)
     yield "exponent", xorsat.fit_exponent([128, 256, 320], [0.03, 640, 130e3]).plot()
+
+
+def test_bins_of_a_density_hold_all_states() -> None:
+    drawn = density_of_states(real_couplings(10)).plot().patches[0].get_data()
+    assert (10.0 ** drawn.values[drawn.values > 0]).sum() <= 2**10 + 1e-6
+    assert (10.0 ** drawn.values[drawn.values > 0]).sum() > 0.9 * 2**10
 
 
 @pytest.fixture(scope="module")

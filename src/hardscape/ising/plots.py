@@ -15,6 +15,8 @@ _LEVEL, _GROUND, *_ = COLORS
 _LOG_FROM = 30
 #: Levels above which lines and marks are thin, and most levels drawn: more would fill the paper.
 _CROWDED, _MOST_LEVELS = 40, 500
+#: Bins of energies, where a density has more levels than that.
+_BINS = 200
 #: From so many levels of equally many states on, their number up to each energy is drawn.
 _MANY_LEVELS = 10
 #: Least distance of two counts written beside their levels, in points.
@@ -105,7 +107,7 @@ def draw_bounds(spectrum: Any, ax: Any = None) -> Any:
 
 
 def draw_density(density: Any, ax: Any = None) -> Any:
-    """Draw the number of states of each energy, on a logarithmic scale.
+    """Draw the number of states of each energy on a logarithmic scale, of many levels those of 200 bins.
 
     Parameters
     ----------
@@ -128,18 +130,24 @@ def draw_density(density: Any, ax: Any = None) -> Any:
         ax = new_figure().add_subplot()
     heights = density.log_counts / np.log(10)
     few = density.num_levels <= _MOST_LEVELS
-    ax.vlines(density.energies, 0, heights, colors=_LEVEL, linewidths=1.2 if few else 0.3)
     if few:
-        ax.scatter(density.energies, heights, 9.0, color=_LEVEL, zorder=3)
-    ax.scatter(density.energies[:1], heights[:1], 22.0, color=_GROUND, zorder=4)
-    ax.set_ylim(bottom=0)
+        ax.vlines(density.energies, 0, heights, colors=_LEVEL, linewidths=1.2)
+        ax.scatter(density.energies, heights, 9.0, color=_LEVEL, zorder=3, clip_on=False)
+    else:
+        edges = np.linspace(density.energies[0], density.energies[-1], _BINS + 1)
+        places = np.searchsorted(edges[1:-1], density.energies, "right")
+        sums = np.full(_BINS, -np.inf)
+        np.logaddexp.at(sums, places, density.log_counts)
+        ax.stairs(np.maximum(sums, 0) / np.log(10), edges, fill=True, color=_LEVEL)
+    ax.scatter(density.energies[:1], heights[:1], 22.0, color=_GROUND, zorder=4, clip_on=False)
+    ax.set_ylim(0, None if heights.any() or not few else 1)
     title = (
         f"All 2^{density.num_spins} states of {density.num_spins} spins in {density.num_levels} levels\n"
         f"ground energy {density.ground_energy!r}, degeneracy {density.ground_degeneracy}"
     )
     integers = bool((density.energies == np.round(density.energies)).all())
     x, y = "energy $E$ (units of the couplings)", r"$\log_{10}$ of the number of states"
-    return finish(ax, title, x, y, whole="x" if integers else "")
+    return finish(ax, title, x, y if few else f"{y}, {_BINS} bins", whole="x" if integers else "")
 
 
 def _alike(levels: Sequence[Level]) -> bool:
