@@ -109,6 +109,16 @@ def test_noise_of_few_plaquettes_does_not_stand_out(
             formats.read(path, format="raw", shape=extents)
 
 
+def test_an_array_of_few_random_links_is_not_read_in_another_order(tmp_path: Path) -> None:
+    for seed in range(20, 40):
+        field = GaugeField.random((2, 4, 2, 4), 2, seed=seed)
+        field.to_file(tmp_path / "u.npy")
+        try:
+            assert formats.read(tmp_path / "u.npy") == field
+        except FormatError:
+            assert formats.read(tmp_path / "u.npy", layout=OURS) == field
+
+
 def test_writing_raw(tmp_path: Path) -> None:
     for layout in (OURS, "mu eo t z y x a b", "t x y z mu[txyz] b a"):
         CUBE.to_file(tmp_path / "u", format="raw", layout=layout, byteorder="big")

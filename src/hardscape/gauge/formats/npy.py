@@ -58,7 +58,8 @@ def in_layout(source: Source, array: NDArray[Any], layout: str | None) -> Conten
 def _chosen(source: Source, array: NDArray[Any], pyquda: str) -> str:
     names = (layouts.ours(array.shape[-3]), pyquda)
     winner, highest, second = layouts.best([layouts.laid_out(array, name) for name in names])
-    if highest - second <= layouts.STANDS_OUT:
+    noise = layouts.noise(array.shape[-1], array.shape[:-3])
+    if highest - second <= max(layouts.STANDS_OUT, noise):
         raise source.error(
             None,
             f"holds links of shape {array.shape}, which are {names[0]!r} or {names[1]!r}, and the plaquette "

@@ -153,7 +153,7 @@ def _content(
             "fits its size; layout=, precision=, byteorder= and skip= (--layout, --precision, --byte-order, "
             "--skip) say what it is",
         )
-    enough = max(layouts.STANDS_OUT, *(_noise(one.nc, extents) for _, one in tried))
+    enough = max(layouts.STANDS_OUT, *(layouts.noise(one.nc, extents) for _, one in tried))
     winner, highest, second = layouts.best([one.view(x, extents) for x, one in tried])
     if len(tried) > 1 and highest - second <= enough and given is None:
         known = {one.key for _, one in tried}
@@ -178,15 +178,6 @@ def _content(
     notes = (told,) if guessed else ()
     links = np.ascontiguousarray(view, dtype=view.dtype.newbyteorder("="))
     return Content(complete_rows(links), facts, notes=notes)
-
-
-def _noise(nc: int, extents: Sequence[int]) -> float:
-    """By what the largest of hundreds of plaquettes of shuffled links hardly exceeds the next: 3 deviations.
-
-    Re tr / Nc of a random matrix deviates by 1/2 for SU(2) and 1 / (Nc sqrt 2) for others.
-    """
-    planes = len(extents) * (len(extents) - 1) // 2
-    return 3 / math.sqrt((4 if nc == 2 else 2 * nc * nc) * planes * math.prod(extents))
 
 
 def _by_parity(extents: Sequence[int]) -> list[layouts.Layout]:
