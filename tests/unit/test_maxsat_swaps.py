@@ -56,6 +56,23 @@ def chains(count, length):
     return Formula.from_clauses(soft, weights, hard=hard), sum(2 + k for k in range(count))
 
 
+def test_what_is_far_from_all_is_near_after_a_question_in_vain(monkeypatch):
+    f = Formula.from_clauses([[3]], [1], hard=[[1, 2], [4, 5]], num_variables=6)
+    initial = np.array([0, 0, 0, 1, 1, 1], dtype=np.uint8)
+    answers = {}
+    for vain in (False, True):
+        search = Swapping(f, 1, 0, 0, initial, FREE, far=True)
+        if vain:
+            with monkeypatch.context() as patch:
+                patch.setattr(search, "_ask", lambda *asked: None)
+                search._begin()
+        search._begin()
+        assert f.hard_violations(search.best()) == 0
+        answers[vain] = search.best()[3:].tolist()
+    assert answers[False] != answers[True] == [1, 1, 1]
+    assert swaps(f, initial=initial)._near == []
+
+
 def test_questions_for_a_first_assignment_take_ever_more_conflicts(monkeypatch):
     search, asked = swaps(partial_formula(20, 30, 20, 1)), []
 

@@ -58,8 +58,9 @@ class Swapping(Asking):
 
     Each soft clause is a *wish*: a literal that the solver may be asked to hold. Clauses of one literal are
     wishes themselves, the others get a new variable that relaxes them. The walk of the presolved `formula`
-    starts from `initial`, if that satisfies the hard clauses, else from what the solver finds near it, and
-    stops at a cost of `target`; ``given_up`` says that nothing is left to try.
+    starts from `initial`, if that satisfies the hard clauses, else from what the solver finds near it, or where
+    that is `far` from all that does anywhere, if at once. It stops at a cost of `target`; ``given_up`` says
+    that nothing is left to try.
     """
 
     def __init__(
@@ -70,6 +71,8 @@ class Swapping(Asking):
         target: int,
         initial: NDArray[np.uint8] | None,
         stop: NDArray[np.uint8],
+        *,
+        far: bool = False,
     ) -> None:
         super().__init__(target)
         self._formula = formula
@@ -81,6 +84,7 @@ class Swapping(Asking):
         self._impossible: set[int] = set()  # against the hard clauses alone
         self._in_vain = 0  # moves since the last improvement
         self._began, self._patience = False, CONFLICTS
+        self._near: list[int] = []  # literals that are preferred once a question was in vain
         self._levels: list[int] = []  # weights that the opening has not come down to yet
         self._dropped: set[int] = set()  # wishes that it gives up
         self._opened = 0  # literals assigned when it ends
@@ -90,7 +94,10 @@ class Swapping(Asking):
         self._wishes = list(self._weight)
         if initial is not None:
             model = self._model_of(initial)
-            self._solver.set_phases(model)
+            if far:
+                self._near = model
+            else:
+                self._solver.set_phases(model)
             if formula.hard_violations(initial) == 0:
                 self._take(model)
         self._solver.set_phases(self._wishes)
@@ -146,6 +153,9 @@ class Swapping(Asking):
             self._opened = self._assigned() + _OPENED
         elif answer is False:
             self.given_up = True
+        elif self._near:
+            self._solver.set_phases([*self._near, *self._wishes])
+            self._near = []
 
     def _open(self) -> None:
         """Ask for all wishes of some weight, and drop the lightest of those that contradict one another.

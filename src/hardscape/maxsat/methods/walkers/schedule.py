@@ -310,11 +310,11 @@ class Schedule:
             turn *= 2
 
     def _swapping(self, best: Search) -> Swapping:
-        """Exchanges of soft clauses, from the best assignment, or from one near it where it comes close."""
+        """Exchanges of soft clauses, from the best assignment or, where that is none, from one near it."""
         work = self._walker.work
-        initial = best.best() if best.cost()[0] <= close_to_all(work.formula) else None
-        how = work.seed, self._stream, work.target, initial
-        return Swapping(work.formula, *how, self._walker.stop)
+        how = work.seed, self._stream, work.target, best.best()
+        far = best.cost()[0] > close_to_all(work.formula)
+        return Swapping(work.formula, *how, self._walker.stop, far=far)
 
     def _first_turns(self, swapping: Swapping) -> Iterator[tuple[Search, int]]:
         """A solver that is asked for a first assignment where none is known, alone up to a limit."""
