@@ -66,6 +66,13 @@ GOOD = {
         [("h", [1]), (4, [-2, 3]), (9, [])],
     ),
     "new": ("c x\nh 1 2 0\n5 -1 0\nh 0\n7 0\n", 2, [("h", [1, 2]), (5, [-1]), ("h", []), (7, [])]),
+    "new, more variables than occur": ("c variables 7\r\n3 -1 2 0\n", 7, [(3, [-1, 2])]),
+    "new, fewer variables told": ("c variables 1\n3 -2 0\n", 2, [(3, [-2])]),
+    "new, a comment of others": ("c variables 7 clauses 1\n3 -2 0\n", 2, [(3, [-2])]),
+    "new, a number that is none": ("c variables 7e3\n3 -2 0\n", 2, [(3, [-2])]),
+    "new, too many variables told": ("c variables 2147483648\n3 -2 0\n", 2, [(3, [-2])]),
+    "new, told later": ("c x\nc variables 7\n3 -2 0\n", 2, [(3, [-2])]),
+    "old, the header counts": ("c variables 7\np wcnf 3 1 10\n4 -2 0\n", 3, [(4, [-2])]),
     "new, largest weight": ("9223372036854775807 1 0\n", 1, [(2**63 - 1, [1])]),
 }
 
@@ -218,6 +225,7 @@ def test_round_trip(tmp_path_factory, lists, name):
     formula.to_file(path)
     again = Formula.from_file(path)
     assert as_lists(again) == as_lists(formula)
+    assert again.num_variables == formula.num_variables
     if name == "f.wcnf":
         peer = WCNF(from_file=str(path))
         assert (peer.hard, peer.soft, peer.wght) == (lists.hard, lists.soft, lists.weights)

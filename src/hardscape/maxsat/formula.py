@@ -256,9 +256,9 @@ class Formula:
         ----------
         path : str or Path
             Ends in .cnf, for soft clauses of weight 1 alone, or in .wcnf, which is written in the
-            format of 2022 with a comment ``c variables n``, or in .opb, which holds the same costs
-            with other clauses; then perhaps in .gz, .xz or .bz2. A .wcnf file keeps the number of variables
-            only as far as they occur; it and .cnf do not hold `offset`.
+            format of 2022 with a comment ``c variables n`` that is read back, or in .opb, which holds the
+            same costs with other clauses; then perhaps in .gz, .xz or .bz2. Files .wcnf and .cnf do not
+            hold `offset`.
         format : str, optional
             Its name, where the suffix does not tell.
 

@@ -4,7 +4,8 @@ cnf
     ``p cnf n m``, then literals, 0 after each clause; all soft, weight 1.
 wcnf
     Since 2022: no header, each line ``h`` or a weight, literals, 0. Before: ``p wcnf n m top``, each line
-    a weight (``top``: hard), literals, 0; without ``top`` all clauses are soft.
+    a weight (``top``: hard), literals, 0; without ``top`` all clauses are soft. A first line ``c variables n``
+    without a header, as written here, tells of variables after the last that occurs.
     Lines of WCNFPlus (python-sat, MiniCard) demand limits: ``h 1 -2 3 <= 2``, ``h w 2*1 3*-2 >= 4``; what the
     clauses for them need are variables after all others.
 opb

@@ -6,10 +6,12 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -56,6 +58,7 @@ class Parser {
     bool any = false;
     while (next_line()) {
       std::string_view token = next_token();
+      if (line_ == 1 && token == "c") first_comment();
       if (token.empty() || token[0] == 'c') continue;
       if (token == "%") break;  // the end of SATLIB's files
       if (token == "p") {
@@ -75,7 +78,7 @@ class Parser {
     if (header_line_ && largest_ > declared_)
       warn("announces " + std::to_string(declared_) + " variables, and the largest literal is of " +
            std::to_string(largest_));
-    variables = largest_ > declared_ ? largest_ : declared_;
+    variables = std::max(largest_, header_line_ ? declared_ : told_);
   }
 
  private:
@@ -138,6 +141,18 @@ class Parser {
       value = value > (UINT64_MAX - digit) / 10 ? UINT64_MAX : value * 10 + digit;
     }
     return value;
+  }
+
+  // The format of 2022 has no place for the number of variables; what is written here begins with
+  // it.
+  void first_comment() {
+    if (next_token() != "variables") return;
+    std::uint64_t count = 0;
+    const std::string_view token = next_token();
+    const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), count);
+    const bool alone =
+        error == std::errc{} && end == token.data() + token.size() && next_token().empty();
+    if (alone && count <= kMaxVariable) told_ = count;
   }
 
   void header() {
@@ -267,7 +282,8 @@ class Parser {
   Kind kind_ = Kind::kNew;
   bool open_ = false, has_top_ = false;
   static constexpr std::uint64_t kNoParts = UINT64_MAX;
-  std::uint64_t declared_ = 0, declared_clauses_ = 0, largest_ = 0, top_ = 0, parts_ = kNoParts;
+  std::uint64_t declared_ = 0, declared_clauses_ = 0, largest_ = 0, told_ = 0, top_ = 0,
+                parts_ = kNoParts;
 };
 
 // A formula as it was read; what Python makes an array of stays here.
