@@ -326,6 +326,48 @@ def test_a_formula_alone_is_read_before_the_command_line_is():
     assert subprocess.run([sys.executable, "-c", known]).returncode == 0
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--seed -1",
+        "--seed 18446744073709551616",
+        "--threads 1000000",
+        "--time-limit nan",
+        "--device abacus",
+        "--device cuda:4095",
+        "--max-flips 0",
+        "--target -1",
+        "--runs 0",
+        "--runs 2",
+        "--check --method weighting",
+        "--method cellular --options.width 0",
+        "--executor abacus",
+        "--checkpoint {here}/none/here.db",
+        "--checkpoint {here}/other.db",
+        "--num-assignments 2 --max-flips 3",
+        "--num-assignments 2 --options.patience 3",
+        "--num-assignments 2 --seed -1",
+    ],
+)
+def test_what_is_refused_is_refused_before_a_cost_is_told(words, cover, tmp_path, capsys):
+    (tmp_path / "other.db").write_text("no checkpoint")
+    words = words.format(here=tmp_path).split()
+    for before, after in (([], words), (words, [])):
+        assert main(["maxsat", *before, str(cover), *after]) == 2
+        out, err = capsys.readouterr()
+        assert lines(out, "o") == []
+        assert err.startswith("hardscape: error: ")
+
+
+def test_a_cost_is_told_once_where_it_was_held_back(cover, tmp_path, capsys):
+    where = ["--checkpoint", str(tmp_path / "c.db"), "--seed", "1"]
+    for _ in range(2):
+        assert main(["maxsat", str(cover), *where]) == 30
+        costs = [int(x) for x in lines(capsys.readouterr().out, "o")]
+        assert costs == sorted(set(costs), reverse=True)
+        assert costs[-1] == 5
+
+
 def test_each_command_reads_its_own_formula(cover, tmp_path, capsys):
     other = tmp_path / "other.wcnf"
     other.write_text("h 1 0\n3 -1 0\n")
@@ -429,7 +471,7 @@ def test_nothing_looks_ahead_of_a_search_that_is_refused(late, monkeypatch):
     monkeypatch.setattr("hardscape.maxsat.methods.exact.ahead.Ahead", Watched)
     begun = []
     monkeypatch.setattr(Watched, "_listen", lambda self, hear: begun.append(self))
-    assert main(["maxsat", str(late), "--device", "tpu"]) == 2
+    assert main(["maxsat", str(late), "--checkpoint", str(late)]) == 2
     assert begun
     assert not looking
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import sys
 import warnings
@@ -23,23 +24,28 @@ if TYPE_CHECKING:  # a first cost is printed before they are imported
 EXIT_CODES = {"UNKNOWN": 0, "SATISFIABLE": 10, "UNSATISFIABLE": 20, "OPTIMUM FOUND": 30}
 
 
-def _above(kind: Callable[[str], Any], least: float) -> Callable[[str], None]:
-    """A check that a word is such a number, above `least`."""
+def _among(kind: Callable[[str], Any], least: float, most: float) -> Callable[[str], None]:
+    """A check that a word is such a number, from `least` to `most`."""
 
     def check(word: str) -> None:
-        if not kind(word) > least:
+        if not least <= kind(word) <= most:
             raise ValueError(word)
 
     return check
 
 
+def _needs_no_gpu(word: str) -> None:
+    if word not in ("auto", "cpu"):
+        raise ValueError(word)
+
+
 #: Options with a value that neither change what is told of a formula nor how it is searched: it is read before
-#: they are understood, but for whether such values are accepted.
+#: they are understood, but for whether such values are accepted on any machine.
 _PATIENT: dict[str, Callable[[str], Any]] = {
-    "--device": str,
-    "--seed": _above(int, -1),
-    "--threads": _above(int, 0),
-    "--time-limit": _above(float, 0),
+    "--device": _needs_no_gpu,
+    "--seed": _among(int, 0, 2**64 - 1),
+    "--threads": _among(int, 1, 64),
+    "--time-limit": _among(float, math.ulp(0.0), math.inf),
 }
 
 #: Literals up to which a formula's first assignment takes milliseconds, and is told before all else.
@@ -58,12 +64,14 @@ def say(line: str) -> None:
 class Costs:
     """Prints sizes, and costs as they fall, the first one before the search is imported.
 
-    Where a first assignment is hard to find, a SAT solver may look for one `ahead` of the search.
+    Where a first assignment is hard to find, a SAT solver may look for one `ahead` of the search. Costs are
+    `held` back until the search has begun where that may still refuse to.
     """
 
-    def __init__(self, *, quiet: bool, ahead: bool) -> None:
+    def __init__(self, *, quiet: bool, ahead: bool, held: bool = False) -> None:
         self._quiet = quiet
         self._may_look_ahead = ahead
+        self._held = held
         self._sized = False
         self.least: int | None = None
         self.first: str | None = None  # an assignment that the search begins with, too
@@ -127,14 +135,25 @@ class Costs:
 
     def improved(self, offset: int, found: Improvement) -> None:
         """Tell of an improvement."""
+        self.let_go()
         if found.hard_violations == 0:
             self._tell(found.cost + offset)
 
     def _tell(self, cost: int) -> None:
         if self.least is None or cost < self.least:
             self.least = cost
-            if not self._quiet:
-                say(f"o {cost}")
+            self._say_least()
+
+    def let_go(self) -> None:
+        """Tell what was held back."""
+        if self._held:
+            self._held = False
+            if self.least is not None:
+                self._say_least()
+
+    def _say_least(self) -> None:
+        if not self._quiet and not self._held:
+            say(f"o {self.least}")
 
 
 class Early:
@@ -190,6 +209,8 @@ def report_early(stop: KeyboardInterrupt, as_json: bool, costs: Costs | None = N
         known = {"cost": cost, "assignment": first, "status": status, "stopped": stopped}
         print_json({"command": "maxsat"} | known)
         return EXIT_CODES[status]
+    if costs is not None:
+        costs.let_go()
     say(f"c {cut_short(stopped, 'the search had not begun')}")
     say(f"s {status}")
     if first is not None:

@@ -116,15 +116,20 @@ def maxsat(
     """
     output.check([file])
     if listing.num_assignments is not None:
+        if search != _DEFAULT_SEARCH or options:
+            raise InputError(
+                "options of a search with --num-assignments; a list has --max-gap, and those of a run"
+            )
         return _list(file, format, listing, run, output)
     if listing.max_gap is not None:
         raise InputError("--max-gap without --num-assignments; it is for a list")
     parameters = _chosen(search.method, options or {})
     taken = early.take()
     if taken is None:
-        _check(run)
+        _check(search, parameters, run)
     ahead = search.method in ("auto", "exact") and search.max_flips is None
-    costs = Costs(quiet=output.json, ahead=ahead) if taken is None else taken[1]
+    held = run.checkpoint is not None or run.executor is not None  # which the search may refuse
+    costs = Costs(quiet=output.json, ahead=ahead, held=held) if taken is None else taken[1]
     try:
         formula = costs.read(file, format) if taken is None else taken[0]
         with signals_wait():
@@ -144,20 +149,25 @@ def maxsat(
         if not isinstance(stop, Interrupted) or stop.result is None:  # before the search began
             return report_early(stop, output.json, costs)
         result = stop.result
+    costs.let_go()
     _report(formula, result, output)
     return EXIT_CODES[result.status]
 
 
-def _check(run: SeededRunOptions) -> None:
-    """Refuse what the search would, before a word is printed."""
-    if run.time_limit is not None:
-        from hardscape.arguments import seconds
+def _check(
+    search: SearchOptions,
+    parameters: CellularOptions | WeightingOptions | None,
+    run: SeededRunOptions,
+) -> None:
+    """Refuse what the search would of any formula, before one is read."""
+    if run != _DEFAULT_RUN:
+        from hardscape.engine import RunOptions
 
-        seconds(run.time_limit, "time_limit")
-    if run.threads is not None:
-        from hardscape.engine.device import cpu_lanes
+        RunOptions.checked(**(vars(run) | {"executor": None}))  # which is opened by the search
+    if search != _DEFAULT_SEARCH or parameters is not None:
+        from hardscape.maxsat.solve import checked_search
 
-        cpu_lanes(run.threads)
+        checked_search(**vars(search), options=parameters)
 
 
 def _patience(limit: float | None) -> float:

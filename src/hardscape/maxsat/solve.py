@@ -150,6 +150,9 @@ def solve(
     >>> maxsat.solve(formula, seed=1).cost
     4
     """
+    runs, max_flips, target = checked_search(
+        method, max_flips=max_flips, target=target, options=options, runs=runs, check=check
+    )
     formula = checked_formula(formula)
     narrowed = run.get("threads") is None and len(formula.literals) <= SMALL
     if narrowed:
@@ -161,20 +164,6 @@ def solve(
             "searched: number those that occur from 1 on without gaps"
         )
     memory.require(_BYTES * formula.num_variables, f"a search of {formula.num_variables} variables")
-    if method not in _METHODS:
-        raise InputError(f"method={method!r}; {', '.join(map(repr, _METHODS))} are accepted")
-    if check and method not in ("auto", "exact"):
-        raise InputError(f"check=True with method={method!r}; 'auto' and 'exact' prove something")
-    if method == "exact" or check:
-        require_prover()
-    wanted = CellularOptions if method == "cellular" else WeightingOptions
-    if options is not None and not isinstance(options, wanted):
-        raise InputError(
-            f"options is a {type(options).__name__}; method {method!r} takes {wanted.__name__}"
-        )
-    runs = integer(runs, "runs", 1, MOST_RUNS)
-    if runs > 1 and method != "cellular":
-        raise InputError(f"runs={runs} with method={method!r}; only 'cellular' has runs")
     if initial is not None:
         initial = to_numpy(initial, "initial")
         formula.evaluate(initial)  # refuses other shapes and values
@@ -183,10 +172,10 @@ def solve(
         method=method,
         options=run_options,
         anywhere=run.get("device", "auto") == "auto",
-        max_flips=None if max_flips is None else integer(max_flips, "max_flips", 1, _MOST_FLIPS),
-        target=None if target is None else integer(target, "target", 0, MOST_COST),
+        max_flips=max_flips,
+        target=target,
         initial=None if initial is None else initial.astype(np.uint8),
-        parameters=options or wanted(),
+        parameters=options or _parameters(method)(),
         runs=runs,
         check=check,
         narrowed=narrowed,
@@ -195,6 +184,42 @@ def solve(
     task.incumbent.lower = integer(lower_bound or 0, "lower_bound", 0, MOST_COST)
     with open_ledger(run_options.checkpoint, task) as ledger:
         return _run(task, ledger)
+
+
+def checked_search(
+    method: MethodName,
+    *,
+    max_flips: int | None,
+    target: int | None,
+    options: WeightingOptions | CellularOptions | None,
+    runs: int,
+    check: bool,
+) -> tuple[int, int | None, int | None]:
+    """`runs`, `max_flips` and `target`; an error for what `solve` does not take, whatever the formula."""
+    if method not in _METHODS:
+        raise InputError(f"method={method!r}; {', '.join(map(repr, _METHODS))} are accepted")
+    if check and method not in ("auto", "exact"):
+        raise InputError(f"check=True with method={method!r}; 'auto' and 'exact' prove something")
+    if method == "exact" or check:
+        require_prover()
+    wanted = _parameters(method)
+    if options is not None and not isinstance(options, wanted):
+        raise InputError(
+            f"options is a {type(options).__name__}; method {method!r} takes {wanted.__name__}"
+        )
+    runs = integer(runs, "runs", 1, MOST_RUNS)
+    if runs > 1 and method != "cellular":
+        raise InputError(f"runs={runs} with method={method!r}; only 'cellular' has runs")
+    return (
+        runs,
+        None if max_flips is None else integer(max_flips, "max_flips", 1, _MOST_FLIPS),
+        None if target is None else integer(target, "target", 0, MOST_COST),
+    )
+
+
+def _parameters(method: MethodName) -> type[WeightingOptions | CellularOptions]:
+    """What the options of a method are."""
+    return CellularOptions if method == "cellular" else WeightingOptions
 
 
 def _run(task: Task, ledger: Ledger | NoLedger) -> MaxsatResult:
