@@ -298,6 +298,15 @@ def test_refusals() -> None:
         gauge.observables(Path(__file__), device="cuda:0")
 
 
+@pytest.mark.parametrize("measured", [gauge.wilson_loops, gauge.line_correlators])
+def test_a_loop_is_no_longer_than_the_lattice(measured: Any) -> None:
+    field = GaugeField.random((4, 3, 5, 6), 2, seed=1)
+    assert measured(field, 3, 6).shape == (3, 6)
+    for length, separation in ((4, 1), (1, 7)):
+        with pytest.raises(InputError):
+            measured(field, length, separation)
+
+
 def test_what_another_code_found() -> None:
     # hvy_qpot/test/su3_hqp.2.sample-out of MILC, which projects to 1e-5: staples weigh 1/2.5 of a link.
     place = (

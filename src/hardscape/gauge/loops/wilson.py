@@ -75,7 +75,8 @@ def wilson_loops(
     field : GaugeField, path of a file of one, or links of shape (T, Z, Y, X, 4, Nc, Nc)
         Links in space may be smeared: :func:`smear`.
     length, separation : int
-        Largest R and D; loops wind around extents that are shorter.
+        Largest R and D, up to the shortest extent in space and that in time. From half of an extent on,
+        the way around the lattice is no longer than the loop: potentials are of shorter ones.
 
     Returns
     -------
@@ -85,7 +86,7 @@ def wilson_loops(
     Raises
     ------
     InputError
-        If an argument is out of range, or the field has a boundary in time and no more than D timeslices.
+        If a loop is longer than the lattice, or as long as one with a boundary in time.
 
     Notes
     -----
@@ -102,7 +103,7 @@ def wilson_loops(
     True
     """
     links, closed = _links(field)
-    most_r, most_d = integer(length, "length", 1, 1024), integer(separation, "separation", 1, 1024)
+    most_r, most_d = _within(links, length, separation)
     slices, volume, nc = len(links), int(np.prod(links.shape[:-3])), links.shape[-1]
     starts = _starts(slices, most_d, closed)
     time_direction = links.shape[-3] - 1
@@ -132,7 +133,7 @@ def line_correlators(
     ----------
     field : GaugeField, path of a file of one, or links of shape (T, Z, Y, X, 4, Nc, Nc)
     length, separation : int
-        Largest R, up to half of the shortest extent in space, and D.
+        Largest R and D, as for :func:`wilson_loops`.
 
     Returns
     -------
@@ -142,7 +143,7 @@ def line_correlators(
     Raises
     ------
     InputError
-        If an argument is out of range, or the field has a boundary in time and no more than D timeslices.
+        If a line is longer than the lattice, or as long as one with a boundary in time.
 
     Examples
     --------
@@ -151,7 +152,7 @@ def line_correlators(
     [[1.0, 1.0]]
     """
     links, closed = _links(field)
-    most_r, most_d = integer(length, "length", 1, 1024), integer(separation, "separation", 1, 1024)
+    most_r, most_d = _within(links, length, separation)
     nc, space = links.shape[-1], links.shape[-3] - 1
     starts = _starts(len(links), most_d, closed)
     found = np.empty((most_r, most_d))
@@ -170,6 +171,18 @@ def _links(field: Any) -> tuple[NDArray[np.complex128], bool]:
     taken = checked_field(field)
     links: NDArray[np.complex128] = np.asarray(taken.to("cpu").links, dtype=np.complex128)
     return links, taken.boundary == "periodic"
+
+
+def _within(links: NDArray[np.complex128], length: int, separation: int) -> tuple[int, int]:
+    """Largest R and D, which the lattice holds."""
+    slices, *space = links.shape[:-3]
+    for name, value, extent, what in (
+        ("length", length, min(space), "shortest extent in space"),
+        ("separation", separation, slices, "extent in time"),
+    ):
+        if integer(value, name, 1, 1024) > extent:
+            raise InputError(f"{name}={value}; the {what} is {extent}, and loops are no longer")
+    return int(length), int(separation)
 
 
 def _starts(slices: int, most: int, closed: bool) -> NDArray[np.int64]:
