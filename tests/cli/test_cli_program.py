@@ -317,3 +317,22 @@ def test_refusals_name_the_options_of_the_command(
     said = capsys.readouterr().err
     assert option in said
     assert "=" not in said
+
+
+@pytest.mark.parametrize(
+    ("words", "group", "meant"),
+    [
+        (["spectum", "x"], "hardscape;", "spectrum"),
+        (["gauge", "fxi", "x"], "hardscape gauge;", "fix"),
+        (["gauge", "gauge", "fix"], "hardscape gauge;", "propagator"),
+        (["xorsat", "solv"], "hardscape xorsat;", "solve"),
+    ],
+)
+def test_an_unknown_command_is_told_with_its_group_and_all_that_there_are(
+    words: list[str], group: str, meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert group in err
+    assert meant in err

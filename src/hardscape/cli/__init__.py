@@ -36,7 +36,7 @@ from hardscape.stops import STOPS
 from hardscape.version import __version__
 
 if TYPE_CHECKING:
-    from cyclopts import App, Token
+    from cyclopts import App, CycloptsError, Token
 
 __all__ = ["main"]
 
@@ -236,7 +236,7 @@ def _parsed(words: list[str]) -> int:
             command, bound, *_ = known.parse_args(named, exit_on_error=False, print_error=False)
     except CycloptsError as error:
         meant = _FUNCTIONS.get(" ".join(words[:2]).replace("-", "_"))
-        note(f"error: the command is hardscape {meant}" if meant else f"error: {error}")
+        note(f"error: the command is hardscape {meant}" if meant else f"error: {_reason(error)}")
         return 2
     console = bound.arguments.get("console")
     if console is None:
@@ -247,6 +247,21 @@ def _parsed(words: list[str]) -> int:
         command(*bound.args, **bound.kwargs)
     sys.stdout.write(captured.get())
     return 0
+
+
+def _reason(error: CycloptsError) -> str:
+    """What is wrong with the words; of a command that is unknown, also where it is so."""
+    from cyclopts import UnknownCommandError
+
+    if not isinstance(error, UnknownCommandError) or not error.unused_tokens or error.app is None:
+        return str(error)
+    from difflib import get_close_matches
+
+    word = error.unused_tokens[0]
+    names = [name for name in error.app if not name.startswith("-")]
+    meant = "".join(f"did you mean {name}? " for name in get_close_matches(word, names, 1))
+    group = " ".join(["hardscape", *(error.command_chain or ())])
+    return f"{word!r} is no command of {group}; {meant}{', '.join(names)} are accepted"
 
 
 @contextmanager
