@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Generic, Literal
 
+from hardscape.engine.fold import Block, Fold
 from hardscape.engine.signals import SignalName
-from hardscape.engine.work import Answer, Partial
+from hardscape.engine.work import Answer, Partial, Shard, Work
 from hardscape.errors import BudgetError, Interrupted
 
 Stopped = Literal["", "finished", "time_limit"] | SignalName
@@ -124,3 +125,43 @@ class Outcome(Generic[Answer]):
         raise BudgetError(
             f"the time limit came after {self.shards_done} of {self.shards_total} shards; {kept}"
         )
+
+
+def outcome_of(
+    work: Work[Answer],
+    fold: Fold,
+    shards: Sequence[Shard],
+    stopped: Stopped,
+    seconds: float,
+    resumed: Sequence[Block] = (),
+    checkpoint: Path | None = None,
+    bounds: Sequence[tuple[float, float, float]] = (),
+    needed: float | None = None,
+) -> Outcome[Answer]:
+    """What a run came to whose partials are in `fold`."""
+    if fold.complete:
+        stopped = "finished" if fold.limit < len(shards) else ""
+    done = tuple((x.start, x.stop) for x in (block.shard(shards) for block, _ in fold.nodes()))
+    return Outcome(
+        partial=fold.best_so_far(),
+        complete=fold.complete,
+        # A worker that goes by its own clock may stop a moment before this process would.
+        stopped=stopped if fold.complete or stopped else "time_limit",
+        shards_done=fold.shards,
+        shards_total=len(shards),
+        units_done=sum(stop - start for start, stop in done),
+        units_total=units_of(shards, Block(0, len(shards))),
+        resumed_shards=sum(map(len, resumed)),
+        resumed_units=sum(units_of(shards, block) for block in resumed),
+        seconds=seconds,
+        read=work.result,
+        checkpoint=checkpoint,
+        done=done,
+        bounds=tuple(bounds),
+        needed=0.0 if fold.complete else needed,
+    )
+
+
+def units_of(shards: Sequence[Shard], block: Block) -> int:
+    """How many units the shards of a block hold."""
+    return shards[block.stop - 1].stop - shards[block.start].start if len(block) else 0

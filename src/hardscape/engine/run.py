@@ -23,7 +23,7 @@ from hardscape.engine.device import Device
 from hardscape.engine.fold import Block, Fold, Hint, Waiting
 from hardscape.engine.ledger import Ledger, NoLedger, open_ledger
 from hardscape.engine.options import RunOptions
-from hardscape.engine.outcome import Outcome, Stopped
+from hardscape.engine.outcome import Outcome, Stopped, outcome_of, units_of
 from hardscape.engine.pool import LocalPool, Pace, Pool, Report
 from hardscape.engine.progress import Measure, Meter, Progress, is_silent
 from hardscape.engine.signals import StopSignals, name_of
@@ -169,45 +169,7 @@ def _solve_here(
                 stopped = "time_limit"
             stopped = signals.caught or stopped
     seconds = time.monotonic() - began
-    return _outcome(work, fold, shards, stopped, seconds)
-
-
-def _outcome(
-    work: Work[Answer],
-    fold: Fold,
-    shards: Sequence[Shard],
-    stopped: Stopped,
-    seconds: float,
-    resumed: Sequence[Block] = (),
-    checkpoint: Path | None = None,
-    bounds: Sequence[tuple[float, float, float]] = (),
-    needed: float | None = None,
-) -> Outcome[Answer]:
-    if fold.complete:
-        stopped = "finished" if fold.limit < len(shards) else ""
-    done = tuple((x.start, x.stop) for x in (block.shard(shards) for block, _ in fold.nodes()))
-    return Outcome(
-        partial=fold.best_so_far(),
-        complete=fold.complete,
-        # A worker that goes by its own clock may stop a moment before this process would.
-        stopped=stopped if fold.complete or stopped else "time_limit",
-        shards_done=fold.shards,
-        shards_total=len(shards),
-        units_done=sum(stop - start for start, stop in done),
-        units_total=_units(shards, Block(0, len(shards))),
-        resumed_shards=sum(map(len, resumed)),
-        resumed_units=sum(_units(shards, block) for block in resumed),
-        seconds=seconds,
-        read=work.result,
-        checkpoint=checkpoint,
-        done=done,
-        bounds=tuple(bounds),
-        needed=0.0 if fold.complete else needed,
-    )
-
-
-def _units(shards: Sequence[Shard], block: Block) -> int:
-    return shards[block.stop - 1].stop - shards[block.start].start if len(block) else 0
+    return outcome_of(work, fold, shards, stopped, seconds)
 
 
 class _Run(Generic[Answer]):
@@ -252,7 +214,7 @@ class _Run(Generic[Answer]):
         self._ended_early: list[Block] = []
         self._failures: Counter[int] = Counter()
         self._checkpoint = checkpoint
-        self._meter = Meter(progress, _units(self._shards, self._mine), work.unit, time_limit)
+        self._meter = Meter(progress, units_of(self._shards, self._mine), work.unit, time_limit)
         self._measured_at = _MEASURED_AT if checkpoint or not is_silent(progress) else math.inf
         self._measure: Measure | None = None
         self._bounded_at = _BOUNDED_AT
@@ -280,7 +242,7 @@ class _Run(Generic[Answer]):
             assert self._checkpoint is not None
             raise PartDone(self._checkpoint, len(self._mine), len(self._shards))
         seconds = time.monotonic() - self._began
-        return _outcome(
+        return outcome_of(
             self._work,
             self._fold,
             self._shards,
@@ -334,7 +296,7 @@ class _Run(Generic[Answer]):
 
     @property
     def _units_done(self) -> int:
-        return sum(_units(self._shards, block) for block, _ in self._fold.nodes())
+        return sum(units_of(self._shards, block) for block, _ in self._fold.nodes())
 
     def _submit(self, block: Block) -> None:
         try:
@@ -404,7 +366,7 @@ class _Run(Generic[Answer]):
             self._measured_at = 2 * seconds  # what was found since tells more
             parts = self._work.expected(self._device, self._hint.known)
             if parts is not None:
-                total = _units(self._shards, Block(0, len(self._shards)))
+                total = units_of(self._shards, Block(0, len(self._shards)))
                 self._measure = Measure(parts, self._shards[0].start, total)
         if self._measure is None:
             return None
@@ -418,8 +380,8 @@ class _Run(Generic[Answer]):
     def _needed(self, seconds: float) -> float | None:
         """Seconds that what is left takes, by what was done in this run; None if that is nothing."""
         self._measured_at = 0.0
-        units = _units(self._shards, self._mine) or 1
-        known = sum(_units(self._shards, block) for block in self._resumed)
+        units = units_of(self._shards, self._mine) or 1
+        known = sum(units_of(self._shards, block) for block in self._resumed)
         resumed, done = self._shares(seconds) or (known / units, self._units_done / units)
         return seconds * (1 - done) / (done - resumed) if done > resumed else None
 
