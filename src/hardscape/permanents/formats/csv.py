@@ -1,6 +1,7 @@
-"""Rows of numbers between commas or blanks: integers, fractions ``p/q``, decimal and complex ``1-2j``.
+"""Rows of numbers: integers, fractions ``p/q``, decimal and complex ``1-2j``, between commas or blanks.
 
 That is CSV, and what ``numpy.savetxt`` writes: complex numbers may stand in parentheses, as ``(1+-2j)`` too.
+Those of MATLAB and R, ``1-2i``, are read as well, and semicolons for commas, as many spreadsheets write them.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from hardscape.permanents.matrix import Number, intake
 
 NAME = "csv"
 SUFFIXES = (".csv", ".tsv", ".txt", ".dat")
-DESCRIPTION = "CSV or blanks between integers, fractions 'p/q', decimal and complex numbers '1-2j'"
+DESCRIPTION = "CSV, semicolons or blanks between integers, fractions 'p/q', decimal and complex numbers '1-2j'"
 MEMORY = 15
 _FRACTION = re.compile(rf"{WHOLE}/[0-9]{{1,4000}}")
-_COMPLEX = re.compile(rf"(?:{DECIMAL}(?=[+-]))?{DECIMAL}j")
+_COMPLEX = re.compile(rf"(?:{DECIMAL}(?=[+-]))?{DECIMAL}[ij]")
 _IN_PARENTHESES = re.compile(rf"\(({DECIMAL})\+?({DECIMAL}j)\)")
 
 
@@ -52,7 +53,7 @@ def _rows(source: Source) -> Iterator[tuple[int, list[Number]]]:
     """The numbers of each line that holds some, and its 1-based number."""
     for line, text in source.lines():
         if text and not text.startswith("#"):
-            fields = text.split(",") if "," in text else text.split()
+            fields = text.split(next((mark for mark in ";," if mark in text), None))
             yield line, [_number(source, line, field.strip()) for field in fields]
 
 
@@ -66,6 +67,6 @@ def _number(source: Source, line: int, field: str) -> Number:
         return Fraction(int(numerator), int(denominator))
     if found := _IN_PARENTHESES.fullmatch(field):
         field = found[1] + (found[2] if found[2][0] in "+-" else f"+{found[2]}")
-    if _COMPLEX.fullmatch(field) and np.isfinite(complex(field)):
-        return complex(field)
+    if _COMPLEX.fullmatch(field) and np.isfinite(number := complex(field.replace("i", "j"))):
+        return number
     return real(source, line, field)
