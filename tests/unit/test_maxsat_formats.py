@@ -99,6 +99,7 @@ BAD = {
     "header twice": ("p cnf 1 1\n1 0\np cnf 1 1\n", 3),
     "too many variables": ("p cnf 2147483648 0\n", 1),
     "literal": ("p cnf 2 1\n1 2x 0\n", 2),
+    "XOR clause": ("p cnf 2 1\nx1 2 0\n", 2),
     "literal float": ("p cnf 2 1\n1 2.0 0\n", 2),
     "minus zero": ("p cnf 2 1\n1 -0\n", 2),
     "literal large": ("p cnf 2 1\n1 2147483648 0\n", 2),

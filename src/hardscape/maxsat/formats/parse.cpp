@@ -255,6 +255,8 @@ class Parser {
   }
 
   void literal(std::string_view token) {
+    if (token[0] == 'x' && kind_ == Kind::kCnf)
+      throw Fault{line_, quoted(token) + " begins an XOR clause; those are for 'hardscape xorsat'"};
     const bool negative = token[0] == '-';
     const std::uint64_t variable = natural(token.substr(negative), "the literal");
     if (variable == 0) {
