@@ -12,6 +12,7 @@ import pytest
 
 import hardscape
 from hardscape.cli import main, program
+from hardscape.cli.terminal import print_parts, table
 from hardscape.engine import probe
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -336,3 +337,20 @@ def test_an_unknown_command_is_told_with_its_group_and_all_that_there_are(
     assert out == ""
     assert group in err
     assert meant in err
+
+
+def test_words_too_many_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["spectrum", "a.txt", "b.txt"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "'b.txt'" in err
+    assert "'a.txt'" not in err
+    assert "[" not in err
+
+
+def test_a_caption_is_not_folded_to_the_width_of_its_table(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    caption = "words about what stands above " * 3
+    print_parts(table("<", [("1",)], ("a",), caption))
+    assert caption.strip() in capsys.readouterr().out

@@ -119,7 +119,8 @@ def main(tokens: Sequence[str] | None = None) -> int:
         return 128 + signal.SIGPIPE
     except OSError as error:
         _drop_output()
-        note(f"error: {error}")
+        where = "what was printed could not be written: " if error.filename is None else ""
+        note(f"error: {where}{error.strerror if where else error}")
         return 1
     except MemoryError as error:
         note(f"error: out of memory: {error}".removesuffix(": "))
@@ -251,8 +252,11 @@ def _parsed(words: list[str]) -> int:
 
 def _reason(error: CycloptsError) -> str:
     """What is wrong with the words; of a command that is unknown, also where it is so."""
-    from cyclopts import UnknownCommandError
+    from cyclopts import UnknownCommandError, UnusedCliTokensError
 
+    if isinstance(error, UnusedCliTokensError) and error.unused_tokens:
+        group = " ".join(["hardscape", *(error.command_chain or ())])
+        return f"{' '.join(map(repr, error.unused_tokens))} is more than {group} takes"
     if not isinstance(error, UnknownCommandError) or not error.unused_tokens or error.app is None:
         return str(error)
     from difflib import get_close_matches

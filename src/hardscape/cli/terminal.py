@@ -48,8 +48,11 @@ def table(
     """A table of cells; `align` has < or > for each column, and the last column folds."""
     from rich import box
     from rich.table import Table
+    from rich.text import Text
 
-    made = Table(box=box.SIMPLE_HEAD, caption=caption or None, caption_justify="left")
+    # Else a caption is folded to the width of the table.
+    told = Text(caption, no_wrap=True, overflow="ignore") if caption else None
+    made = Table(box=box.SIMPLE_HEAD, caption=told, caption_justify="left")
     for side, name in zip(align, head, strict=True):
         last = len(made.columns) == len(head) - 1
         justify: Literal["left", "right"] = "left" if side == "<" else "right"
