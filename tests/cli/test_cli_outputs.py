@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -166,3 +167,19 @@ def test_one_time_limit_for_all_files(tmp_path: Path, capsys: Captured) -> None:
     assert main(["xorsat", "tts", str(hard), *map(str, paths), *limits, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [x["stopped"] for x in found["instances"]] == ["time_limit"]
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_an_answer_that_is_cut_is_an_error(unbuffered: str, tmp_path: Path) -> None:
+    """The first write takes a part of it, as on a disk that is nearly full."""
+    words = ["spectrum", str(ROOT / "examples/sk24.txt"), "--num-states", "1000", "--json"]
+    with (tmp_path / "answer.json").open("wb") as file:
+        done = subprocess.run(
+            [sys.executable, "-m", "hardscape", *words],
+            stdout=file,
+            stderr=subprocess.PIPE,
+            env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)),
+        )
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"hardscape: error: ")

@@ -19,6 +19,7 @@ ended it: 30 the optimum is proven, 10 all hard clauses hold, 20 they cannot, 0 
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import signal
@@ -178,7 +179,11 @@ def _with_options(message: str, words: list[str]) -> str:
 
 
 def _open_streams() -> bool:
-    """Whether there is a standard output; the others, where they are closed, are nothing from now on."""
+    """Whether there is a standard output; the others, where they are closed, are nothing from now on.
+
+    With PYTHONUNBUFFERED what one write leaves, as on a disk that is nearly full, would be lost without a word:
+    output has a buffer in any case, up to the end of each line.
+    """
     ready = sys.stdout is not None
     if not ready or sys.stdin is None or sys.stderr is None:
         nowhere = os.open(os.devnull, os.O_RDWR)
@@ -188,6 +193,9 @@ def _open_streams() -> bool:
             sys.stdin = open(os.devnull)  # noqa: SIM115
         if sys.stderr is None:
             sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    if ready and isinstance(raw := sys.stdout.buffer, io.RawIOBase):
+        how = sys.stdout.encoding, sys.stdout.errors
+        sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw), *how, line_buffering=True)
     return ready
 
 
