@@ -178,6 +178,7 @@ def to_numpy(value: Any, name: str = "array") -> NDArray[Any]:
         array = np.asarray(_on_host(value))
     except ValueError as error:
         raise InputError(f"{name} is not a rectangular array: {error}") from None
+    _refuse_masked(value, name)
     if array.dtype.kind not in "biuf" and not (array.dtype.kind == "O" and array.size == 0):
         raise InputError(
             f"{name} has dtype {array.dtype}; real numbers (bool, integer or floating) are accepted"
@@ -197,8 +198,7 @@ def as_number_array(value: Any, name: str = "array") -> NDArray[Any]:
         array = np.asarray(value) if is_array(value) else np.array(value, dtype=object)
     except (ValueError, TypeError, RuntimeError, BufferError) as error:
         raise InputError(f"{name} is not a rectangular array of numbers: {error}") from None
-    if hasattr(value, "mask") and np.ma.is_masked(value):  # numpy.ma takes long to import
-        raise InputError(f"{name} has masked entries; arrays without masked entries are accepted")
+    _refuse_masked(value, name)
     if array.dtype == object:
         for position, member in np.ndenumerate(array):
             if isinstance(member, list | tuple):
@@ -211,6 +211,11 @@ def as_number_array(value: Any, name: str = "array") -> NDArray[Any]:
             "of Python numbers are accepted"
         )
     return array
+
+
+def _refuse_masked(value: Any, name: str) -> None:
+    if hasattr(value, "mask") and np.ma.is_masked(value):  # numpy.ma takes long to import
+        raise InputError(f"{name} has masked entries; arrays without masked entries are accepted")
 
 
 def _on_host(value: Any) -> Any:

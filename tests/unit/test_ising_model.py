@@ -339,6 +339,7 @@ def test_constructor_refuses(build):
         lambda: Ising.from_matrix(np.zeros(3)),
         lambda: Ising.from_matrix(3.0),
         lambda: Ising.from_matrix([[np.nan]]),
+        lambda: Ising.from_matrix(np.ma.masked_array(np.ones((2, 2)), mask=[[0, 1], [0, 0]])),
         lambda: Ising.from_entries(-1, [], [], []),
         lambda: Ising.from_entries(2.5, [0], [1], [1.0]),
         lambda: Ising.from_entries(2, [0], [2], [1.0]),
