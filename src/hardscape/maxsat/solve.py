@@ -164,6 +164,9 @@ def solve(
             "searched: number those that occur from 1 on without gaps"
         )
     memory.require(_BYTES * formula.num_variables, f"a search of {formula.num_variables} variables")
+    for name, call in (("on_improvement", on_improvement), ("on_bound", on_bound)):
+        if call is not None and not callable(call):
+            raise InputError(f"{name}={call!r}; a function is accepted")
     if initial is not None:
         initial = to_numpy(initial, "initial")
         formula.evaluate(initial)  # refuses other shapes and values
