@@ -203,6 +203,9 @@ def test_the_potential_of_loops_of_a_known_one() -> None:
                  for s in (1.0, 0.01))  # fmt: skip
     assert np.isnan([near.r0_of_force[0], far.r0_of_force[0]]).all()
     assert found.plot() is not None
+    single = static_potential(ensemble(loops[:1]))  # which has no errors
+    for i, drawn in enumerate(single.plot().containers):
+        np.testing.assert_array_equal(drawn[0].get_ydata(), single.value[:, i])
     assert np.isnan(static_potential(ensemble(loops[:, :4])).r0[0])
     for wrong in ({"source": "lines"}, {"source": "none"}, {"separation": 9}):
         with pytest.raises(InputError):

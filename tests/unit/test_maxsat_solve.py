@@ -1,5 +1,6 @@
 """The anytime search: optima, limits, callbacks, determinism, statuses, refusals."""
 
+import dataclasses
 import json
 import logging
 import time
@@ -344,6 +345,15 @@ def test_a_lower_bound_is_drawn_where_there_is_one(method):
     ax = result.plot()
     drawn = [line for line in ax.lines if line.get_linestyle() == "--"]
     assert len(drawn) == (result.lower_bound > 0) == (method == "exact")
+
+
+def test_a_plot_without_assignments_tells_none_found_from_none_there():
+    pytest.importorskip("matplotlib")
+    result = solve(Formula.from_clauses([[2]], hard=[[1], [-1]]), seed=1)
+    assert result.status == "UNSATISFIABLE"
+    unknown = dataclasses.replace(result, status="UNKNOWN")
+    told = [x.plot().texts[0].get_text() for x in (result, unknown)]
+    assert told[0] != told[1]
 
 
 @pytest.mark.parametrize(

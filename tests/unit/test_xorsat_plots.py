@@ -42,6 +42,9 @@ def test_survival(tmp_path: Path) -> None:
         assert (drawn[1:-1, 1] == left[:-1]).all()
     assert ax.get_yscale() == "log"
     assert len(ax.get_legend().get_texts()) == 3
+    none = plots.draw_survival([NONE], labels=["n"])
+    assert none.get_legend() is None
+    assert len(none.texts) == 1  # says why there is nothing
     ax = plots.draw_survival(RESULTS, unit="sweeps", labels=["a", "b", "c"])
     assert "sweeps" in ax.get_xlabel()
     assert [x.get_text()[0] for x in ax.get_legend().get_texts()] == ["a", "b", "c"]

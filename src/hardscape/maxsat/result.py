@@ -170,7 +170,9 @@ class MaxsatResult(Plain):
         points = [(x.seconds, float(x.cost)) for x in self.improvements if not x.hard_violations]
         title = f"{self.status.lower()}, {self.method}, {self.seconds:.3g} s"
         if not points:
-            told = "no assignment satisfies\nall hard clauses"
+            none = self.status == "UNSATISFIABLE"
+            told = "no assignment satisfies" if none else "no assignment was found that satisfies"
+            told += "\nall hard clauses"
             ax.text(0.5, 0.5, told, ha="center", va="center", color=INK, transform=ax.transAxes)
             ax.set_axis_off()
             return finish(ax, title, "", "")

@@ -144,7 +144,9 @@ class StaticPotential(Plain):
         for i, separation in enumerate(self.separation[: len(COLORS)].tolist()):
             shift = 0.04 * (i - len(self.separation) / 2)
             style = {"fmt": "o", "markersize": 3.5, "capsize": 2, "linewidth": 0.8}
-            kept = self.error[:, i] < 0.25 * np.abs(self.value[:, i])
+            # Of one configuration there are no errors.
+            noisy = self.error[:, i] >= 0.25 * np.abs(self.value[:, i])
+            kept = np.isfinite(self.value[:, i]) & ~noisy
             where, value, error = (
                 self.distance[kept] + shift,
                 self.value[kept, i],
@@ -165,7 +167,8 @@ class StaticPotential(Plain):
         scale = (
             f", $r_0/a$ = {self.r0[0]:.3f} +- {self.r0[1]:.3f}" if np.isfinite(self.r0[0]) else ""
         )
-        title = f"Static potential of {what}\n{self.configurations} configurations{scale}"
+        several = "s" * (self.configurations != 1)
+        title = f"Static potential of {what}\n{self.configurations} configuration{several}{scale}"
         return finish(ax, title, "distance $R/a$", "$a\\,V(R, D)$", whole="x", legend=True)
 
 

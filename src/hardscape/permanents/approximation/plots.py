@@ -57,7 +57,7 @@ def draw_approximation(found: Any, between: Bounds | None = None, ax: Any = None
     if not (rows or found.mantissa):
         ax.set_xticks([])
     samples = f"{found.num_samples} samples of {found.method}, seed {found.seed}"
-    title = "Permanent, " + (samples if found.mantissa else "estimated as 0")
+    title = f"Permanent\n{samples}" if found.mantissa else "Permanent, estimated as 0"
     return finish(ax, title, r"$\log_{10}\,|\mathrm{per}\,A|$", "")
 
 

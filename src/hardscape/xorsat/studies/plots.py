@@ -91,7 +91,10 @@ def draw_survival(
     ax.set_xlim(left=0)
     title = "Time to solution: steps measured, dashed the exponential law"
     ax.set_yscale("log")
-    few = 0 < len(results) <= 8
+    few = len(results) <= 8 and any(x.num_solved for x in results)
+    if not any(x.num_solved for x in results):
+        told = "no run has found a solution"
+        ax.text(0.5, 0.5, told, ha="center", va="center", color=INK, transform=ax.transAxes)
     clock = "x" if unit == "seconds" else ""
     x = "time $t$" if clock else "time $t$ (sweeps)"
     return finish(ax, title, x, "$P$[TTS > $t$]", seconds=clock, legend=few)
