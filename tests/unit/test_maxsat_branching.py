@@ -16,6 +16,7 @@ pytest.importorskip("highspy")
 from hardscape.maxsat.methods.exact.prover import board as boards
 from hardscape.maxsat.methods.exact.prover import branching as branches
 from hardscape.maxsat.methods.exact.prover import costs as arithmetic
+from hardscape.maxsat.methods.exact.prover import program as programs
 from hardscape.maxsat.methods.exact.prover import turns
 from hardscape.maxsat.methods.exact.prover.rows import cycles as odd
 from helpers.maxsat_oracle import costs_of_all
@@ -53,6 +54,64 @@ def test_optima_are_those_of_brute_force(seed):
             assert every[tuple(map(int, said["model"]))] == said["cost"]
 
 
+@pytest.fixture
+def joining(monkeypatch):
+    """Rows join one by one."""
+    monkeypatch.setattr(programs, "_AT_ONCE", 0)
+    monkeypatch.setattr(programs, "_EACH", 0)
+    monkeypatch.setattr(programs, "_JOIN", 1)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_so_they_are_where_rows_join_one_by_one(seed, joining):
+    formula, board = priced(seed, **FEW), Silent()
+    with pytest.raises(boards.Settled):
+        branched(formula, board)
+    assert board.cost == min(costs_of_all(formula).values(), default=None)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_rows_that_join_make_the_same_program(seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    n, many = 12, 150
+    prices = rng.integers(-9, 10, n).astype(float)
+    sizes = rng.integers(2, 5, many)
+    literals = np.concatenate([rng.choice(n, k, replace=False) + 1 for k in sizes])
+    literals *= rng.choice([-1, 1], len(literals), p=[0.7, 0.3])
+    weights = rng.integers(1, 4, len(literals))
+    told = prices, literals, sizes, np.ones(many, dtype=int), weights
+    whole = programs.Program(*told)
+    monkeypatch.setattr(programs, "_AT_ONCE", 0)
+    monkeypatch.setattr(programs, "_EACH", 0)
+    monkeypatch.setattr(programs, "_JOIN", 1)
+    parts = programs.Program(*told)
+    for program in (whole, parts):
+        program.bound(np.zeros(n), (np.arange(n) != seed % n).astype(float))
+    if whole.run() is False:
+        assert parts.run() is False
+        return
+    for program in (whole, parts):
+        assert program.run()
+        assert (program.rows.sums(program.values) >= program.rows.bounds - 1e-6).all()
+        assert len(program.duals) == many
+    least = prices @ whole.values
+    assert prices @ parts.values == pytest.approx(least)
+    assert 0 < len(parts._told) < many
+    left = prices.copy()
+    given = np.sign(literals) * weights * np.repeat(parts.duals, sizes)
+    np.subtract.at(left, abs(literals) - 1, given)
+    free = np.arange(n) != seed % n
+    assert parts.duals @ parts.rows.bounds + left[free & (left < 0)].sum() == pytest.approx(least)
+    values = np.flatnonzero(free)[:1] + 1  # both of its literals must hold
+    for program in (whole, parts):
+        for literal in (values, -values):
+            program.add(
+                literal, np.ones(1, dtype=int), np.ones(1, dtype=int), np.ones(1, dtype=int)
+            )
+        assert program.run() is False
+        assert len(program.ray) == many + 2
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_branches_go_on_where_turns_are_short(seed):
     formula, whole, parts = priced(seed, **FEW), Silent(), Silent()
@@ -81,7 +140,7 @@ def test_no_multipliers_say_more_than_a_box_holds(seed):
         for bits, cost in every.items()
         if all(a <= bits[v] <= b for a, v, b in zip(lower, shown, upper, strict=True) if v < n)
     ]
-    rows = len(branching._rows.norms)
+    rows = len(branching._program.rows.norms)
     for scale in (0.0, 0.3, 1.0, 30.0, 1e9, 1e30):
         duals = scale * rng.random(rows) * (rng.random(rows) < 0.5)
         bound, reduced = branching._bounded(branching._prices, duals, box)

@@ -16,7 +16,7 @@ from hardscape.maxsat.methods.exact.prover import board as boards
 from hardscape.maxsat.methods.exact.prover import cores as lower
 from hardscape.maxsat.methods.exact.prover import costs as arithmetic
 from hardscape.maxsat.methods.exact.prover import oracle as oracles
-from hardscape.maxsat.methods.exact.prover import relaxation
+from hardscape.maxsat.methods.exact.prover import program, relaxation
 from hardscape.maxsat.methods.exact.prover import turns as prover
 from helpers.maxsat_oracle import costs_of_all, holds
 from helpers.maxsat_proofs import Silent, priced
@@ -67,6 +67,10 @@ def test_cliques_hold_every_pair_and_no_other(seed):
 @pytest.mark.parametrize("seed", range(80))
 def test_optima_and_bounds_with_a_linear_program(seed, check, monkeypatch):
     pytest.importorskip("highspy")
+    if seed % 2:  # rows join one by one
+        monkeypatch.setattr(program, "_AT_ONCE", 0)
+        monkeypatch.setattr(program, "_EACH", 0)
+        monkeypatch.setattr(program, "_JOIN", 1)
     own = 0.1 if seed % 3 == 0 else 0.0  # mostly the program comes at once
     monkeypatch.setattr(prover, "_BEFORE", own)
     formula, board = priced(1000 + seed), Silent(check=check)

@@ -70,7 +70,6 @@ class Branching:
         self._shown = np.flatnonzero(shown)
         self._column = np.cumsum(shown)  # of each variable, from 1
         arrays = self._arrays(rows)
-        self._rows = Rows(len(self._shown), *arrays)
         self._cycles = OddCycles(costs.unrolled[0])
         total = sum(costs.soft.values())
         self._scale = 1 << min(_MOST_PARTS, max(0, _BITS - total.bit_length()))
@@ -153,7 +152,7 @@ class Branching:
 
     def _assign(self) -> None:
         """Have the solver of programs look for whole numbers by itself, and offer what it finds."""
-        arrays, (all_,) = self._rows.arrays, self._left
+        arrays, (all_,) = self._program.rows.arrays, self._left
         program = Program(self._prices.astype(float), *arrays, presolve="on")
         program.whole(all_.lower.astype(float), all_.upper.astype(float), self._ended, self._try)
 
@@ -233,9 +232,7 @@ class Branching:
             return False
         found = list(self._cycles.violated(self._whole(values).tolist(), self._ended))
         if found:
-            more = self._arrays(found)
-            self._program.add(*more)
-            self._rows = self._rows.extended(*more)
+            self._program.add(*self._arrays(found))
         return bool(found)
 
     def _bounded(self, prices: Any, duals: Any, branch: Branch) -> tuple[int, Any]:
@@ -243,13 +240,15 @@ class Branching:
         import numpy as np
 
         rounded = np.rint(self._scale * np.maximum(duals, 0.0))
-        if not rounded @ self._rows.norms < 2.0**61:  # else sums are whole numbers of 64 bits
+        if (
+            not rounded @ self._program.rows.norms < 2.0**61
+        ):  # else sums are whole numbers of 64 bits
             rounded = np.zeros(len(duals))
         q = rounded.astype(np.int64)
-        reduced = self._scale * prices - self._rows.columns(q)
+        reduced = self._scale * prices - self._program.rows.columns(q)
         parts = np.where(reduced > 0, reduced * branch.lower, reduced * branch.upper)
         constant = self._scale * self._constant if prices.any() else 0
-        return constant + int(q @ self._rows.bounds) + int(parts.sum()), reduced
+        return constant + int(q @ self._program.rows.bounds) + int(parts.sum()), reduced
 
     def _refuted(self, branch: Branch) -> bool:
         """Whether multipliers show that a branch is empty."""
@@ -277,7 +276,7 @@ class Branching:
         if (abs(values - whole) > _WHOLE).any():
             return
         whole = whole.astype("int64")
-        if (self._rows.sums(whole) >= self._rows.bounds).all():
+        if (self._program.rows.sums(whole) >= self._program.rows.bounds).all():
             told = self._whole(whole).tolist()
             if all(hider.complete(told) for hider in self._hiders):
                 self._costs.offer_whole([v if x else -v for v, x in enumerate(told, 1)])
@@ -315,43 +314,3 @@ class Branching:
 def _programs_pay(costs: Costs, literals: int) -> bool:
     """Whether programs of so many literals take little time and say something."""
     return literals <= _MOST_LITERALS and first_seconds(costs, literals) < math.inf
-
-
-class Rows:
-    """Rows of whole numbers."""
-
-    def __init__(self, columns: int, literals: Any, sizes: Any, least: Any, weights: Any) -> None:
-        import numpy as np
-
-        self.arrays = literals, sizes, least, weights
-        self._starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-        self.norms = np.add.reduceat(weights, self._starts)
-        self.bounds = least - np.add.reduceat(np.where(literals < 0, weights, 0), self._starts)
-        self._of = abs(literals) - 1
-        self._factors = np.sign(literals) * weights
-        self._row = np.repeat(np.arange(len(sizes)), sizes)
-        self._order = np.argsort(self._of, kind="stable")
-        self._used, self._first = np.unique(self._of[self._order], return_index=True)
-        self._columns = columns
-
-    def extended(self, *more: Any) -> Rows:
-        """With further ones."""
-        import numpy as np
-
-        whole = [np.concatenate(both) for both in zip(self.arrays, more, strict=True)]
-        return Rows(self._columns, *whole)
-
-    def sums(self, values: Any) -> Any:
-        """What the literals of each row weigh, less those that are negated."""
-        import numpy as np
-
-        return np.add.reduceat(self._factors * values[self._of], self._starts)
-
-    def columns(self, multipliers: Any) -> Any:
-        """What multipliers of the rows give each variable."""
-        import numpy as np
-
-        found = np.zeros(self._columns, dtype=np.int64)
-        given = (multipliers[self._row] * self._factors)[self._order]
-        found[self._used] = np.add.reduceat(given, self._first)
-        return found

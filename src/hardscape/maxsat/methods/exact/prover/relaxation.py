@@ -18,6 +18,7 @@ import math
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from .costs import Costs
@@ -30,8 +31,10 @@ _PARTS, _BITS = 60, 50
 #: Most literals of the rows, and most pairs that cliques are made of.
 _MOST_LITERALS, _MOST_PAIRS = 2_000_000, 300_000
 #: Processor time that the first program may take, at least and for each literal, where there are no more than
-#: so many of them for each wish, and fewer above `_LARGE`: there assignments come first.
+#: so many of them for each wish, and fewer above `_LARGE`: there assignments come first. Where one variable in
+#: so many has a price, time for each literal, however many there are.
 _SECONDS, _EACH, _PRICED, _PRICED_LARGE, _LARGE = 0.05, 1.5e-6, 100, 65, 20_000
+_NEARLY, _EACH_PRICED = 2, 4e-6
 
 
 class Row(NamedTuple):
@@ -48,8 +51,9 @@ def rows_of(
     """Clauses, and cliques, also of the pairs of literals that clauses or `against` exclude."""
     rows, pairs = [], {x: set(others) for x, others in against.items()}
     for clause in clauses:
-        literals = list(dict.fromkeys(clause))
-        if not literals or len(set(map(abs, literals))) < len(literals):
+        variables = len(set(map(abs, clause)))
+        literals = list(clause if variables == len(clause) else dict.fromkeys(clause))
+        if not literals or variables < len(literals):
             continue  # says nothing that the solver does not know
         if len(literals) != 2:
             rows.append(Row(literals, 1))
@@ -133,9 +137,12 @@ def first_seconds(costs: Costs, literals: int) -> float:
 
     That is where little has a price: there are very many literals for each wish.
     """
-    if literals > _PRICED * len(costs.soft):
+    wishes = len(costs.soft)
+    if costs.first <= _NEARLY * wishes:
+        return _SECONDS + _EACH_PRICED * literals
+    if literals > _PRICED * wishes:
         return math.inf
-    late = literals > max(_LARGE, _PRICED_LARGE * len(costs.soft))
+    late = literals > max(_LARGE, _PRICED_LARGE * wishes)
     return 0.0 if late else _SECONDS + _EACH * literals
 
 
@@ -187,9 +194,10 @@ def _dual(rows: list[Row], costs: Costs, seconds: float, solver: str) -> list[fl
     board, prices = costs.board, np.zeros(costs.first)
     for wish, weight in costs.soft.items():
         prices[abs(wish) - 1] += -weight if wish > 0 else weight
-    literals = np.array([x for row in rows for x in row.literals])
-    sizes, least = [len(row.literals) for row in rows], [row.least for row in rows]
-    program = Program(prices, literals, sizes, np.array(least), solver=solver)
+    sizes = np.array([len(row.literals) for row in rows])
+    least = np.array([row.least for row in rows])
+    literals = np.fromiter(chain.from_iterable(row.literals for row in rows), np.int64, sizes.sum())
+    program = Program(prices, literals, sizes, least, solver=solver)
     # The time begins here: to import the solver takes as long as many programs.
     until = time.thread_time() + seconds
     program.ask(lambda: board.over() or time.thread_time() >= until)
