@@ -53,7 +53,7 @@ class Program:
         highs.addCols(columns, prices / self._unit, zeros, ones, 0, empty, none, zeros[:0])
         weights = np.ones(len(literals), dtype=np.int64) if weights is None else weights
         self.rows = Rows(columns, literals, np.asarray(sizes), np.asarray(least), weights)
-        self.pivots = 0  # of the last run
+        self.pivots, self.value = 0, -np.inf  # of the last run, and of the rows that were told
         self._told = self._columns[:0]  # numbers of the rows that the solver knows, in its order
         self._others = np.arange(0)
         if len(sizes) > max(_AT_ONCE, _EACH * columns) and options["solver"] == "simplex":
@@ -151,6 +151,7 @@ class Program:
             status = self._solver.getModelStatus()
             if status != kinds.kOptimal:
                 return False if status == kinds.kInfeasible else None
+            self.value = self._unit * self._solver.getInfo().objective_function_value
             if not (len(self._others) and self._join()):
                 return True
 

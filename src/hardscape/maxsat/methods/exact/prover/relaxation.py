@@ -30,11 +30,11 @@ from .program import Program, installed
 _PARTS, _BITS = 60, 50
 #: Most literals of the rows, and most pairs that cliques are made of.
 _MOST_LITERALS, _MOST_PAIRS = 2_000_000, 300_000
-#: Processor time that the first program may take, at least and for each literal, where there are no more than
-#: so many of them for each wish, and fewer above `_LARGE`: there assignments come first. Where one variable in
-#: so many has a price, time for each literal, however many there are.
-_SECONDS, _EACH, _PRICED, _PRICED_LARGE, _LARGE = 0.05, 1.5e-6, 100, 65, 20_000
-_NEARLY, _EACH_PRICED = 2, 4e-6
+#: Processor time that the first program may take, at least and for each literal, where one variable in so many
+#: has a price, or there are no more than so many literals for each wish, and fewer above `_LARGE`: there
+#: assignments come first. A program whose value is above the bound already may take so many times longer.
+_SECONDS, _EACH, _NEARLY, _PRICED, _PRICED_LARGE, _LARGE = 0.05, 1.5e-6, 3, 100, 65, 20_000
+_AHEAD = 4
 
 
 class Row(NamedTuple):
@@ -138,11 +138,10 @@ def first_seconds(costs: Costs, literals: int) -> float:
     That is where little has a price: there are very many literals for each wish.
     """
     wishes = len(costs.soft)
-    if costs.first <= _NEARLY * wishes:
-        return _SECONDS + _EACH_PRICED * literals
-    if literals > _PRICED * wishes:
+    little = costs.first > _NEARLY * wishes
+    if little and literals > _PRICED * wishes:
         return math.inf
-    late = literals > max(_LARGE, _PRICED_LARGE * wishes)
+    late = little and literals > max(_LARGE, _PRICED_LARGE * wishes)
     return 0.0 if late else _SECONDS + _EACH * literals
 
 
@@ -199,8 +198,14 @@ def _dual(rows: list[Row], costs: Costs, seconds: float, solver: str) -> list[fl
     literals = np.fromiter(chain.from_iterable(row.literals for row in rows), np.int64, sizes.sum())
     program = Program(prices, literals, sizes, least, solver=solver)
     # The time begins here: to import the solver takes as long as many programs.
-    until = time.thread_time() + seconds
-    program.ask(lambda: board.over() or time.thread_time() >= until)
+    began = time.thread_time()
+    known = board.lower - costs.constant - sum(w for wish, w in costs.soft.items() if wish > 0)
+
+    def ended() -> bool:
+        most = seconds * (_AHEAD if program.value > known else 1)
+        return board.over() or time.thread_time() - began >= most
+
+    program.ask(ended)
     solved = program.run()
     found: list[float] | None = program.duals.tolist() if solved else None
     return found
