@@ -186,11 +186,11 @@ def test_a_program_that_takes_too_long_changes_nothing(monkeypatch):
 
 def test_where_little_has_a_price_no_program_comes_first():
     rng = np.random.default_rng(2)
-    clauses = [(rng.choice(900, 6, replace=False) + 1).tolist() for _ in range(4000)]
+    clauses = [(rng.choice(897, 6, replace=False) + 1).tolist() for _ in range(4000)]
     seconds = []
-    for prices in (10, 300, 900):
+    for prices, variables in ((10, 900), (299, 900), (299, 897), (900, 900)):
         formula = {
-            "variables": 900,
+            "variables": variables,
             "clauses": [[-v] for v in range(1, prices + 1)] + clauses,
             "weights": [1] * (prices + 4000),
             "hard": [0] * prices + [1] * 4000,
@@ -198,7 +198,7 @@ def test_where_little_has_a_price_no_program_comes_first():
         costs = arithmetic.Costs.of(formula, Silent())
         seconds.append(relaxation.first_seconds(costs, sum(map(len, costs.clauses))))
     assert seconds[:2] == [np.inf, 0.0]
-    assert seconds[2] > 0.05
+    assert min(seconds[2:]) > 0.05
 
 
 def test_without_a_solver_of_programs_nothing_changes(monkeypatch):
