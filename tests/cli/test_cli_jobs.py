@@ -134,6 +134,17 @@ def test_a_finished_permanent_is_shown(capsys: Captured) -> None:
     assert json.loads(capsys.readouterr().out)["value"] == expected
 
 
+def test_a_part_that_tells_nothing_is_told_as_that(capsys: Captured) -> None:
+    np.save("matrix.npy", np.random.default_rng(1).normal(size=(32, 32)))
+    limit = ["--time-limit", "0.2", "--yes"]
+    assert main(["permanent", "matrix.npy", "--device", "cpu", "--checkpoint", "sum", *limit]) == 2
+    capsys.readouterr()
+    assert main(["show", "sum"]) == 2
+    err = capsys.readouterr().err
+    assert "hardscape resume" in err
+    assert "time limit" not in err  # which the command had, and not this one
+
+
 def test_an_answer_is_shown_and_gone_on_with_without_the_executor(
     capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -357,6 +357,7 @@ def test_what_is_refused_is_refused_before_a_cost_is_told(words, cover, tmp_path
         out, err = capsys.readouterr()
         assert lines(out, "o") == []
         assert err.startswith("hardscape: error: ")
+        assert "True" not in err  # flags have no values
 
 
 def test_a_cost_is_told_once_where_it_was_held_back(cover, tmp_path, capsys):

@@ -105,7 +105,7 @@ def main(tokens: Sequence[str] | None = None) -> int:
     try:
         with one_call(), _signals_interrupt(last=tokens is None and words[:1] == ["maxsat"]):
             _log_as_asked()
-            code = _run(words)
+            code = run(words)
             sys.stdout.flush()
     except KeyboardInterrupt as stop:
         return _stopped(words, stop)
@@ -175,7 +175,8 @@ def _with_options(message: str, words: list[str]) -> str:
         return name + " " * bool(found[2]) if name in options else found[0]
 
     message = _BOTH.sub(r"\1", message)
-    return re.sub(r"(?<![\w.-])([a-z]\w*)=(?=([^\s,;)]?))", option, message)
+    message = re.sub(r"(?<![\w.-])([a-z]\w*)=(?=([^\s,;)]?))", option, message)
+    return re.sub(r"(--[a-z-]+) True\b", r"\1", message)  # a flag
 
 
 def _open_streams() -> bool:
@@ -212,7 +213,8 @@ def _log_as_asked() -> None:
     logging.getLogger("hardscape").setLevel(asked.upper())
 
 
-def _run(words: list[str]) -> int:
+def run(words: list[str]) -> int:
+    """Do what the words say; the exit code, or whatever `main` turns into one."""
     if words == ["--version"]:  # nobody waits for imports for that
         print(__version__)
         return 0

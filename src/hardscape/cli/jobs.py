@@ -13,7 +13,7 @@ from hardscape.cli.terminal import print_json, print_parts, seconds_text, table
 from hardscape.engine.cluster.parts import part_of
 from hardscape.engine.jobs import Job, copied, job
 from hardscape.engine.jobs import jobs as found_jobs
-from hardscape.errors import CheckpointError
+from hardscape.errors import BudgetError, CheckpointError
 from hardscape.files import check_outputs
 
 jobs = App(name="jobs")
@@ -82,7 +82,7 @@ def show(file: Path, /) -> int:
     file
         The checkpoint.
     """
-    from hardscape.cli import main
+    from hardscape.cli import run
 
     found = job(file)
     if found.state == "running":
@@ -92,7 +92,12 @@ def show(file: Path, /) -> int:
     if found.state == "finished" and part_of(found.path) is None:
         return resume(file, here=True)
     words = without(words_of(found), "--time-limit", "--shards", *_PLACES)
-    return main(with_options(words, "--time-limit", "0.001"))
+    try:
+        return run(with_options(words, "--time-limit", "0.001"))
+    except BudgetError:
+        raise CheckpointError(
+            f"checkpoint {file}: {_done(found)} are done, which tell no answer; 'hardscape resume' goes on"
+        ) from None
 
 
 def words_of(found: Job) -> list[str]:
@@ -114,14 +119,18 @@ def words_of(found: Job) -> list[str]:
     return with_options(words, "--checkpoint", str(place), *divided)
 
 
+def _done(found: Job) -> str:
+    """How many parts are done, in words."""
+    return f"{found.done} of {found.total}" if found.total else f"{found.done} steps"
+
+
 def _row(found: Job) -> tuple[str, ...]:
-    done = f"{found.done} of {found.total}" if found.total else f"{found.done} steps"
     left = "" if found.eta is None or found.state == "finished" else seconds_text(found.eta)
     told = shlex.join(["hardscape", *found.command]) if found.command else found.name
     return (
         found.path.name,
         found.state,
-        "" if found.state == "damaged" else done,
+        "" if found.state == "damaged" else _done(found),
         seconds_text(found.seconds) if found.seconds else "",
         left,
         found.host,
