@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import resource
@@ -183,3 +184,14 @@ def test_an_answer_that_is_cut_is_an_error(unbuffered: str, tmp_path: Path) -> N
         )
     assert done.returncode == 1
     assert done.stderr.startswith(b"hardscape: error: ")
+
+
+def test_a_caller_keeps_its_output(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Also where that has no buffer, as what pytest captures in."""
+    with (tmp_path / "out").open("wb", buffering=0) as raw:
+        theirs = io.TextIOWrapper(raw, write_through=True)
+        monkeypatch.setattr(sys, "stdout", theirs)
+        assert main(["--version"]) == 0
+        assert sys.stdout is theirs
+        assert not raw.closed
+    assert (tmp_path / "out").read_bytes()

@@ -102,6 +102,8 @@ def main(tokens: Sequence[str] | None = None) -> int:
     if not _open_streams():
         note("error: standard output is closed; nothing could be printed")
         return 1
+    if tokens is None:
+        _buffer_output()
     try:
         with one_call(), _signals_interrupt(last=tokens is None and words[:1] == ["maxsat"]):
             _log_as_asked()
@@ -180,11 +182,7 @@ def _with_options(message: str, words: list[str]) -> str:
 
 
 def _open_streams() -> bool:
-    """Whether there is a standard output; the others, where they are closed, are nothing from now on.
-
-    With PYTHONUNBUFFERED what one write leaves, as on a disk that is nearly full, would be lost without a word:
-    output has a buffer in any case, up to the end of each line.
-    """
+    """Whether there is a standard output; the others, where they are closed, are nothing from now on."""
     ready = sys.stdout is not None
     if not ready or sys.stdin is None or sys.stderr is None:
         nowhere = os.open(os.devnull, os.O_RDWR)
@@ -194,10 +192,17 @@ def _open_streams() -> bool:
             sys.stdin = open(os.devnull)  # noqa: SIM115
         if sys.stderr is None:
             sys.stderr = open(os.devnull, "w")  # noqa: SIM115
-    if ready and isinstance(raw := sys.stdout.buffer, io.RawIOBase):
+    return ready
+
+
+def _buffer_output() -> None:
+    """Give this process's output a buffer, up to the end of each line, where PYTHONUNBUFFERED left it without.
+
+    What one write leaves, as on a disk that is nearly full, would be lost without a word.
+    """
+    if isinstance(raw := sys.stdout.buffer, io.RawIOBase):
         how = sys.stdout.encoding, sys.stdout.errors
         sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw), *how, line_buffering=True)
-    return ready
 
 
 def _log_as_asked() -> None:
