@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -23,12 +24,16 @@ class Alternation final : public AnyWeighting {
  public:
   Alternation(std::unique_ptr<AnyWeighting> first, std::unique_ptr<AnyWeighting> second,
               std::uint64_t turn)
-      : searches_{std::move(first), std::move(second)}, turn_(turn), left_(kFirst * turn) {}
+      : searches_{std::move(first), std::move(second)},
+        turn_(turn),
+        whole_(kFirst * turn),
+        left_(whole_) {}
 
   bool complete() const override { return searches_[0]->complete() && searches_[1]->complete(); }
 
   void adopt(const std::uint8_t* value, const volatile std::uint8_t* stop) override {
     for (const auto& search : searches_) search->adopt(value, stop);
+    for (Course& course : courses_) course = {};
   }
 
   std::uint64_t run(std::uint64_t flips, unsigned __int128 target,
@@ -41,15 +46,15 @@ class Alternation final : public AnyWeighting {
       left_ -= found;
       if (found < asked) break;
       if (left_ > 0) continue;
+      courses_[now_].went(whole_, searches_[now_]->best_cost());
       now_ ^= 1;
       if (!begun_) {  // the first one leaves pressing to the second, which has as much
         searches_[0]->temper(kAnew);
         begun_ = true;
-        left_ = kFirst * turn_;
+        left_ = whole_;
         continue;
       }
-      const bool behind = searches_[now_ ^ 1]->best_cost() < searches_[now_]->best_cost();
-      left_ = behind ? turn_ / kLess : turn_;
+      left_ = whole_ = behind() ? turn_ / kLess : turn_;
     }
     return done;
   }
@@ -67,14 +72,45 @@ class Alternation final : public AnyWeighting {
   static constexpr std::uint64_t kLess = 4;  // turns of who is behind in one of the other
   static constexpr std::uint64_t kFirst =
       8;  // turns that both begin with: small formulas end there
+  // Turns of each, or flips where these are fewer, before one may be behind.
+  static constexpr std::uint64_t kTried = 32, kMostTried = 500'000;
+
+  // What a search has found, and after how many flips.
+  class Course {
+   public:
+    void went(std::uint64_t flips, const WideCost& cost) {
+      flips_ += flips;
+      if (found_.empty() || cost < found_.back().second) found_.emplace_back(flips_, cost);
+    }
+    std::uint64_t flips() const { return flips_; }
+    // After that many flips at most.
+    WideCost after(std::uint64_t flips) const {
+      const auto later = std::upper_bound(
+          found_.begin(), found_.end(), flips,
+          [](std::uint64_t flips, const auto& found) { return flips < found.first; });
+      return later == found_.begin() ? WideCost{UINT64_MAX, 0} : std::prev(later)->second;
+    }
+
+   private:
+    std::uint64_t flips_ = 0;
+    std::vector<std::pair<std::uint64_t, WideCost>> found_;
+  };
+
+  // Whether the search whose turn it is had found less than the other one after as many flips.
+  bool behind() const {
+    const std::uint64_t both = std::min(courses_[0].flips(), courses_[1].flips());
+    const bool tried = both >= std::min(kTried * turn_, kMostTried);
+    return tried && courses_[now_ ^ 1].after(both) < courses_[now_].after(both);
+  }
 
   const AnyWeighting& better() const {
     return *searches_[searches_[1]->best_cost() < searches_[0]->best_cost()];
   }
 
   std::unique_ptr<AnyWeighting> searches_[2];
-  std::uint64_t turn_, left_;
-  bool begun_ = false;  // whether the second one has had a turn
+  Course courses_[2];
+  std::uint64_t turn_, whole_, left_;  // of flips: of one that is not behind, of this one, in it
+  bool begun_ = false;                 // whether the second one has had a turn
   int now_ = 0;
 };
 
