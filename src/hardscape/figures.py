@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import io
 import math
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -72,9 +73,18 @@ def save_plot(plot: Any, path: str | Path) -> None:
 
 
 def new_figure(width: float = 6.4, height: float = 4.8) -> Any:
-    """Make an empty figure of that size in inches, which pyplot does not know."""
-    figure = needed("matplotlib.figure", "matplotlib", "plot", "a plot")
-    return figure.Figure(figsize=(width, height), layout="constrained")
+    """Make an empty figure of that size in inches, which pyplot does not know; notebooks show it."""
+    module = needed("matplotlib.figure", "matplotlib", "plot", "a plot")
+    figure = module.Figure(figsize=(width, height), layout="constrained")
+    figure._repr_png_ = partial(_png, figure)
+    return figure
+
+
+def _png(figure: Any) -> bytes:
+    """What a notebook shows of a figure."""
+    content = io.BytesIO()
+    figure.savefig(content, format="png")
+    return content.getvalue()
 
 
 def finish(
@@ -119,6 +129,8 @@ def finish(
         columns = min(len(labels), 3 - (len(labels) == 4)) if short else 1
         place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.13)}
         ax.legend(fontsize=8, frameon=False, ncols=columns, **place)
+    if "_repr_png_" in vars(ax.figure):  # a figure of ours: pyplot shows others by itself
+        ax._repr_png_ = ax.figure._repr_png_
     return ax
 
 

@@ -16,7 +16,8 @@ from hardscape.ising import density_of_states
 from hardscape.xorsat.studies import plots
 from helpers.instances import plus_minus_lattice
 
-pytest.importorskip("matplotlib")
+matplotlib_figure = pytest.importorskip("matplotlib.figure")
+
 LATTICE = plus_minus_lattice(3, 4, seed=2)
 
 
@@ -146,3 +147,11 @@ def test_ticks_of_a_logarithmic_axis(top: float) -> None:
     low, high = ax.get_ylim()
     shown = [x for x in ax.get_yticks() if low <= x <= high]
     assert 2 <= len(shown) <= 12
+
+
+def test_notebooks_show_what_is_drawn_where_nobody_else_does() -> None:
+    found = hardscape.spectrum(LATTICE, 3)
+    assert found.plot()._repr_png_().startswith(b"\x89PNG")
+    theirs = matplotlib_figure.Figure().add_subplot()
+    assert found.plot(theirs) is theirs
+    assert not hasattr(theirs, "_repr_png_")
