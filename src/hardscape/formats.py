@@ -200,8 +200,8 @@ class Formats(Mapping[str, Any], Generic[_Problem]):
         if not names:
             raise InputError(
                 f"{path}: suffix {path_of(path).suffix!r} tells no format; "
-                f"{', '.join(self.suffixes)} are accepted, also with {', '.join(COMPRESSED)}, or the "
-                f"name of a format: {', '.join(self)}"
+                f"{', '.join(self.suffixes)} are accepted, also with {', '.join(COMPRESSED)}, or "
+                f"format=NAME (--to NAME) with {', '.join(self)}"
             )
         return names[0]
 

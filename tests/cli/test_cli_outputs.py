@@ -195,3 +195,11 @@ def test_a_caller_keeps_its_output(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         assert sys.stdout is theirs
         assert not raw.closed
     assert (tmp_path / "out").read_bytes()
+
+
+def test_a_name_that_tells_no_format_is_told_the_option(capsys: Captured) -> None:
+    assert main(["xorsat", "generate", "--num-variables", "24", "-o", "-"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "--to " in err
+    assert "format=" not in err
