@@ -35,9 +35,8 @@ _TRIED, _SHORT = 0.25, 20.0
 #: one question is what all others wait for. Up to such a share of the time left, and so many seconds; and for
 #: such a share of these seconds more, since after a late word others follow.
 _WORDLESS, _MOST_WORDLESS, _WORDS = 0.1, 2.5, 0.6
-#: Most of the time left, and of a short one, that the prover has, but for so little, where its proof begins
-#: with linear programs.
-_COUNTED, _COUNTED_SHORT = 0.5, 0.8
+#: Most of the time left that the prover has, but for so little, where its proof begins with linear programs.
+_COUNTED = 0.8
 #: Seconds of its own in which a walker that violates hard clauses has half of the time, and longer where these
 #: are few. Most that satisfy them do so by then; else a solver is likelier to.
 _TRIES = 0.5
@@ -101,8 +100,9 @@ class Sharing:
         self._trial = 0.0 if math.isinf(left) else _TRIED * max(0.0, left - _SHORT)
         self._untried = min(_UNTRIED, _UNTRIED_SHARE * left)
         waits = known.hard and (known.promising or left > LONGER)
-        most = (_COUNTED_SHORT if self._short else _COUNTED) * left
-        self._opening = min(known.opening, most) if known.counted else known.opening
+        self._opening = known.opening
+        if known.counted:
+            self._opening = min(known.opening, _COUNTED * left)
         wordless = 0.0 if known.counted else _WORDLESS * left
         part = _FIRST_ONES_SHORT if self._short else _FIRST_ONES
         self._close = min(known.first_ones, part * left)
@@ -242,7 +242,8 @@ class Sharing:
 class Turns:
     """A walker's turns on the thread of a prover, from now on; `share` is the walker's at first.
 
-    `lower` is the prover's last bound, for whoever asks.
+    `lower` is the prover's last bound, for whoever asks. A walker that has little of the time has no more than
+    that: what its steps take beyond one turn is taken from others.
     """
 
     def __init__(
@@ -254,6 +255,7 @@ class Turns:
         first = max(_TURN * (1 - share) / (1 - SHARE), sharing.ahead)
         self._ends = self._began + first
         self._proved = 0.0  # seconds of the prover so far
+        self._over = 0.0  # seconds that the walker, who has little, has had beyond its turns
 
     @property
     def due(self) -> bool:
@@ -267,8 +269,11 @@ class Turns:
         able, bound = self.walker.able, self._incumbent.lower
         share = self._sharing.of(before, lower, self._proved, able=able, bound=bound)
         late = now - self._ends if self._sharing.repays else 0.0
-        self.walker.walk(TURN_SHARE * (now - self._began) * share + late * share / (1 - share))
+        turn = TURN_SHARE * (now - self._began) * share + late * share / (1 - share)
+        little = share <= _LITTLE
+        self.walker.walk(turn - little * self._over)
         self._passed = passed = time.monotonic()
+        self._over = little * max(0.0, self._over + passed - now - turn)
         self._sharing.judge(before, self._incumbent.best, lower, passed - now, self._proved)
         # A walker's turn may end late: it walks so many steps at a time.
         turn = TURN_SHARE * (passed - self._began) * (1 - share)
