@@ -140,6 +140,7 @@ def test_a_proof_that_promises_little_begins_in_the_middle_of_a_limit(limit, pay
     for tenth in range(1, 9):
         walker.walked(0.1, found(100), found(100))
         when += str(tenth) * pace.proof_pays(task, walker, limit, able=True)
+        assert not pace.proof_pays(task, walker, limit, able=True, asking=True)  # the same already
     assert when == pays
     task.incumbent.lower = 50
     assert pace.proof_waits(task) == (limit <= 2.0)

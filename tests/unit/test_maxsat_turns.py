@@ -223,16 +223,25 @@ class Stuck:
         return self._cost
 
 
+def refuted(*_):
+    """Somebody who asks a solver, and has nothing left to ask."""
+    stuck = Stuck((NEVER, 0))
+    stuck.given_up = True
+    stuck.is_last = lambda cost: False
+    return stuck
+
+
 def test_without_hard_clauses_what_grows_begins_again_where_clause_weighting_costs_less(
     monkeypatch,
 ):
     weighing = Falling()
     monkeypatch.setattr(schedule, "Growing", lambda *_: Stuck(weighing.cost()))
-    monkeypatch.setattr(schedule, "_nearly_all", lambda *_: False)
+    monkeypatch.setattr(schedule, "Together", refuted)
+    monkeypatch.setattr(schedule, "_nearly_all", lambda *_: True)
     soft = Formula.from_clauses([[1, 2], [-1, 2], [1, -2, 3], [100]])
     walker = SimpleNamespace(work=SimpleNamespace(formula=soft, target=0), flips=0, stop=STOP)
     order = ""
-    for search in given(walker, Schedule(walker, 0, None)._growing_turns(weighing, 64), 12):
+    for search in given(walker, Schedule(walker, 0, None)._soft_turns(weighing, 64), 12):
         order += "g" if isinstance(search, Stuck) else "w"
         if isinstance(search, Stuck):
             search.given_up = True
@@ -242,18 +251,41 @@ def test_without_hard_clauses_what_grows_begins_again_where_clause_weighting_cos
     assert order == "wgwwgwwwgwww"
 
 
-def test_what_gives_up_before_it_grows_leaves_clause_weighting_the_turns(monkeypatch):
-    def hopeless(*_):
-        stuck = Stuck((NEVER, 0))
-        stuck.given_up = True
-        return stuck
-
-    monkeypatch.setattr(schedule, "Growing", hopeless)
-    monkeypatch.setattr(schedule, "_nearly_all", lambda *_: False)
+@pytest.mark.parametrize("nearly", [True, False])
+def test_what_gives_up_before_it_grows_leaves_clause_weighting_the_turns(nearly, monkeypatch):
+    monkeypatch.setattr(schedule, "Growing", refuted)
+    monkeypatch.setattr(schedule, "Together", refuted)
+    monkeypatch.setattr(schedule, "_nearly_all", lambda *_: nearly)
     soft, weighing = Formula.from_clauses([[1, 2], [-1, 2], [100]]), Falling()
     walker = SimpleNamespace(work=SimpleNamespace(formula=soft, target=0), flips=0, stop=STOP)
-    turns = Schedule(walker, 0, None)._growing_turns(weighing, 64)
-    assert list(given(walker, turns, 9)) == [weighing] * 9
+    turns = Schedule(walker, 0, None)
+    assert list(given(walker, turns._soft_turns(weighing, 64), 9)) == [weighing] * 9
+    assert not turns.asking
+
+
+def test_a_solver_is_asked_for_all_clauses_until_it_answers(monkeypatch):
+    asked = Stuck((NEVER, 0))
+    asked.is_last = lambda cost: False
+    monkeypatch.setattr(schedule, "Growing", lambda *_: Stuck((0, 5)))
+    monkeypatch.setattr(schedule, "Together", lambda *_: asked)
+    monkeypatch.setattr(schedule, "_nearly_all", lambda *_: True)
+    soft, weighing = Formula.from_clauses([[1, 2], [-1, 2], [100]]), Falling()
+    walker = SimpleNamespace(work=SimpleNamespace(formula=soft, target=0), flips=0, stop=STOP)
+    schedule_ = Schedule(walker, 0, None)
+    had = {}
+    turns = schedule_._soft_turns(weighing, 64)
+    for _ in range(16):
+        search, flips = next(turns)
+        walker.flips += flips
+        had.setdefault(search, []).append(flips)
+        assert schedule_.asking
+    whole, less = had[asked][-1], had[weighing][-1]
+    assert whole == 2 * had[asked][-2]
+    assert 0 < less < whole  # in vain
+    asked.given_up = True
+    later = list(itertools.islice(given(walker, turns, 99), 9))
+    assert asked not in later[3:]
+    assert not schedule_.asking
 
 
 def test_a_schedule_without_turns_is_an_error(monkeypatch):

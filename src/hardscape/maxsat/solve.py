@@ -65,7 +65,7 @@ def solve(
     method : {"auto", "weighting", "cellular", "exact"}
         "weighting" is local search: clause weighting, where some clauses are hard and python-sat is
         installed also a walk over sets of soft clauses that hold together, and where all clauses count
-        alike a focused random walk.
+        alike, and look random, a focused random walk.
         "cellular" is :func:`cellular_search`, the genetic algorithm: `runs`, and with `time_limit` or
         `target` others after them.
         "exact" is a SAT solver's work in a process of its own: cores of soft clauses raise the lower

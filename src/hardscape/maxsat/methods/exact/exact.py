@@ -119,10 +119,12 @@ class Exact(Method):
         if left is None or not proof_waits(task):
             return
 
-        def able() -> bool:
-            return any(walker.able for walker in (local.kept or {}).values())
+        def pays() -> bool:
+            walkers = (local.kept or {}).values()
+            able, asking = (any(getattr(each, x) for each in walkers) for x in ("able", "asking"))
+            return proof_pays(task, pace, left, able=able, asking=asking)
 
-        while not task.over and not proof_pays(task, pace, left, able=able()):
+        while not task.over and not pays():
             walk(max(_BEFORE_TABLES, TURN_SHARE * pace.seconds))
 
     def _eliminate(self, task: Task) -> None:

@@ -206,8 +206,11 @@ def proof_waits(task: Task) -> bool:
     return left <= SHORT or (able and not _finds(task))
 
 
-def proof_pays(task: Task, pace: Pace, limit: float, *, able: bool) -> bool:
-    """Whether a proof may be tried within a limit, of which the search, able or not, had some time."""
+def proof_pays(task: Task, pace: Pace, limit: float, *, able: bool, asking: bool = False) -> bool:
+    """Whether a proof may be tried within a limit, of which the search, able or not, had some time.
+
+    Where no clause is hard and the search is asking whether all can hold, a proof would ask the same.
+    """
     best, left = task.incumbent.best, task.options.deadline.left
     violated = best is None or best.hard_violations > 0
     begins = (_LEAST_EACH if violated else _EACH) * len(task.presolved.formula.literals)
@@ -233,4 +236,4 @@ def proof_pays(task: Task, pace: Pace, limit: float, *, able: bool) -> bool:
         least, stuck = _SEARCHED_LONG * limit, pace.still
     else:
         least, stuck = _SEARCHED_LEAST, pace.stuck
-    return least <= pace.seconds <= _SEARCHED_MOST * limit and stuck
+    return not asking and least <= pace.seconds <= _SEARCHED_MOST * limit and stuck

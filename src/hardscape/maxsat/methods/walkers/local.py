@@ -173,6 +173,11 @@ class Walker:
         given = incumbent is not None and incumbent.suggested is None and incumbent.feasible
         return standing.able or (given and standing.first is None)
 
+    @property
+    def asking(self) -> bool:
+        """Whether it asks whether all clauses hold together, where none is hard, and has no answer yet."""
+        return self._schedule.asking
+
     def walk(self, seconds: float = math.inf, *, busy: bool = False) -> bool:
         """Search for so long, by the processor's time if `busy`; False if stopped before the end."""
         clock = time.thread_time if busy else time.monotonic

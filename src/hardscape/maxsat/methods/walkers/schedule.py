@@ -47,9 +47,6 @@ _MOST_DIAGNOSED = 3_000_000
 _BEFORE_SWAPS, _YOUNG = 5, 8
 #: Flips, about, of a solver that is asked for a first assignment, before others go on.
 _ASKED = 600_000
-#: More flips before a solver is asked about small formulas without hard clauses: to begin with one takes it
-#: as long, and their optima are often found before.
-_BEFORE_GROWN = 100_000
 #: Share of the weight that violated clauses may have where a solver is asked for all.
 _LITTLE = 0.02
 #: What the better one of two searches has, in turns of the other.
@@ -59,9 +56,9 @@ _SHORT, _AHEAD = 8, 4
 #: Where a random walk does not fall another one has a turn from its best assignment, in equal parts by such
 #: powers of its probabilities: the greedier it is, the deeper it gets. Streams lie so far apart.
 _GREEDIER, _GREEDY = (1.1, 1.2, 1.3, 1.4, 1.5), 1 << 32
-#: How often turns of who asks a solver are halved at first and at most, beside clause weighting that gets on;
-#: where no clause is hard those of what grows begin after so many in vain, and end with the first number.
-_VAIN, _MOST_VAIN, _FRESH = 3, 6, 3
+#: How often turns of who asks a solver are halved at first and half of the most, beside clause weighting that
+#: gets on; and where no clause is hard those of who was in vain at most.
+_VAIN, _MOST_VAIN = 3, 2
 #: Flips of a search by cores before any other, as long as few wishes hit them all; and at least in the first
 #: turn of clause weighting behind it.
 _START = 50_000
@@ -125,23 +122,18 @@ class Schedule:
         self._walker = walker
         self._stream, self._initial = stream, initial
         self.standing = Standing(walker, walker.work.formula)
+        self.asking = False  # a solver whether all clauses can hold, where none is hard
 
     def __iter__(self) -> Iterator[tuple[Search, int]]:
         """Searches in turn, and how many flips each has."""
         work = self._walker.work
-        if not work.walk:
-            yield from self._weighted_turns()
-            return
-        walking = Walking(work.formula, work.seed, self._stream, self._initial, self._walker.stop)
-        if not looks_random(work.formula):
-            yield walking, _FIRST_TURN
-            yield from self._weighted_turns()
-            return
-        yield from self._random_turns(walking)
+        random = work.walk and looks_random(work.formula)
+        yield from self._random_turns() if random else self._weighted_turns()
 
-    def _random_turns(self, walking: Walking) -> Iterator[tuple[Search, int]]:
+    def _random_turns(self) -> Iterator[tuple[Search, int]]:
         """The random walk, and where it does not fall one that cools and clause weighting."""
-        formula = self._walker.work.formula
+        formula, seed = self._walker.work.formula, self._walker.work.seed
+        walking = Walking(formula, seed, self._stream, self._initial, self._walker.stop)
         best, weighing = walking, None
         turn = _FIRST_TURN + TURN_PER_VARIABLE * formula.num_variables
         close = close_to_all(formula)  # then no weights are learnt
@@ -153,7 +145,7 @@ class Schedule:
             best = min(best, walking, key=lambda each: each.quality)
             if walking.quality[0] > FALLING * before:
                 if not behind:
-                    how = self._walker.work.seed, next(streams), walking.best()
+                    how = seed, next(streams), walking.best()
                     cooling = Walking(formula, *how, self._walker.stop)
                     for power in _GREEDIER:
                         cooling.cool(power)
@@ -202,7 +194,10 @@ class Schedule:
         """Clause weighting, and sets that a solver grows where it may be asked."""
         formula = self._walker.work.formula
         if len(formula.literals) <= _MOST_GROWN and not looks_random(formula) and can_ask():
-            yield from self._growing_turns(weighing, turn)
+            if formula.num_hard:
+                yield from self._growing_turns(weighing, turn)
+            else:
+                yield from self._soft_turns(weighing, turn)
         for _ in rounds(self._walker):
             yield weighing, turn
             turn *= 2
@@ -368,6 +363,37 @@ class Schedule:
         if hitting.given_up:  # has its bound told
             yield hitting, turn
 
+    def _soft_turns(self, weighing: Weighing, turn: int) -> Iterator[tuple[Search, int]]:
+        """Clause weighting, and where little is violated all clauses together and what grows; none is hard.
+
+        Who is in vain has half of its turn, then a quarter, but for who asks for all, which is in vain until it
+        has the answer. What grows begins again where clause weighting has found something better.
+        """
+        work, stop = self._walker.work, self._walker.stop
+        growing: Growing | None = None
+        together: Together | None = None
+        late: dict[type[Search], int] = {}
+        self.asking = _nearly_all(weighing.cost(), work.formula)
+        yield weighing, _OPENING
+        for _ in rounds(self._walker):
+            searches: list[Search] = [weighing]
+            if _nearly_all(weighing.cost(), work.formula):
+                known = work.formula, work.target, weighing.best(), stop
+                if growing is None or weighing.cost() < growing.cost():
+                    growing = Growing(*known)
+                together = together or Together(*known)
+                asks = [together] if together.is_last(growing.cost()) else [together, growing]
+                searches = [*(each for each in asks if not each.given_up), weighing]
+                self.asking = not together.given_up
+            for search in searches:
+                before, kind = search.cost(), type(search)
+                yield search, turn >> late.get(kind, 0)
+                vain = len(searches) > 1 and search is not together and search.cost() >= before
+                late[kind] = vain * min(_MOST_VAIN, late.get(kind, 0) + 1)
+            turn *= 2
+            if growing is not None and growing.given_up:
+                self._lead(weighing, growing)
+
     def _asked(
         self,
         search: Growing | Together | None,
@@ -378,25 +404,17 @@ class Schedule:
         """The turn of who asks a solver, if it has one.
 
         Where clause weighting satisfies hard clauses by itself it is halved some times, since what counts as a
-        flip takes a solver longer: once more for each of its kind that was in vain, once less for others. Where
-        no clause is hard who asks for all has whole ones.
+        flip takes a solver longer: once more for each of its kind that was in vain, once less for others.
         """
         if search is None or search.given_up:
             return
         before, kind = search.cost(), type(search)
-        least, first, most = 0, _VAIN, _MOST_VAIN
-        if not self._walker.work.formula.num_hard:
-            if isinstance(search, Together):
-                yield search, turn
-                return
-            least, first, most = -_FRESH, -_FRESH, _VAIN
-        count = vain.get(kind, first)
-        yield search, turn >> max(0, count) if self.standing.satisfies(weighing) else turn
-        vain[kind] = max(least, count - 1) if search.cost() < before else min(most, count + 1)
+        count = vain.get(kind, _VAIN)
+        yield search, turn >> count if self.standing.satisfies(weighing) else turn
+        vain[kind] = max(0, count - 1) if search.cost() < before else min(2 * _VAIN, count + 1)
 
     def _growing_turns(self, weighing: Weighing, turn: int) -> Iterator[tuple[Search, int]]:
-        """What grows begins again where clause weighting has found something better, and then, where some
-        clauses are hard, nothing in a turn.
+        """What grows begins again where clause weighting has found something better, then nothing in a turn.
 
         Where little is violated a solver is asked for all clauses, too, in half of a turn; in a whole one, and
         others have less or nothing, where nothing else is better.
@@ -406,7 +424,6 @@ class Schedule:
         """
         work = self._walker.work
         together: Together | None = None
-        mixed = work.formula.num_hard > 0
         swapping: Swapping | None = None
         if weighing.cost()[0] and asks_first(work.formula):
             swapping = self._swapping(weighing)
@@ -416,8 +433,6 @@ class Schedule:
         searches: list[Weighing | Swapping] = [weighing]
         late: dict[Search, int] = {}
         vain: dict[type[Search], int] = {}
-        if len(work.formula.literals) <= _MOST_SWAPPED:
-            yield weighing, _BEFORE_GROWN
         for _ in rounds(self._walker):
             growing = Growing(work.formula, work.target, weighing.best(), self._walker.stop)
             if together is None and _nearly_all(growing.cost(), work.formula):
@@ -429,8 +444,7 @@ class Schedule:
                     yield from self._asked(growing, turn, weighing, vain)
                 turn *= 2
                 yield from self._asked(together, turn if last else turn // 2, weighing, vain)
-                far = not mixed and 2 * growing.cost()[1] < weighing.cost()[1]
-                whole = turn // _LESS if last or far else turn
+                whole = turn // _LESS if last else turn
                 yield (
                     weighing,
                     whole
@@ -438,12 +452,10 @@ class Schedule:
                     else self.standing.less(weighing, whole, late),
                 )
                 better = weighing.cost() < growing.cost()
-            if better and not mixed:
-                continue
             self._lead(weighing, growing)
             known = before = weighing.cost()
             for _ in rounds(self._walker):
-                if weighing.cost() < known and not (mixed and weighing.cost() < before):
+                if before == weighing.cost() < known:
                     break
                 led = swaps and not self.standing.satisfies(weighing)
                 if len(searches) == 1 and (swapping if known[0] else led):
