@@ -2,7 +2,8 @@
 
 A violated soft clause is asked for beside all that hold; where the hard clauses refuse, a SAT solver says which
 of those stand against it, and the lightest of them is given up, until an assignment is found. It crosses chains
-of implications, as encodings have them, that no flip can cross.
+of implications, as encodings have them, that no flip can cross. In other moves less is assumed, and the solver
+decides itself what to hold, in an order that it is told.
 """
 
 from __future__ import annotations
@@ -13,19 +14,14 @@ from numpy.typing import NDArray
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.methods.asking.asking import CONFLICTS, Asking
 from hardscape.maxsat.methods.installed import can_ask
-from hardscape.maxsat.methods.weighting.searches import NEVER
 
-#: One move in so many takes what it asks for, whatever it costs; after so many without a better assignment the
-#: walk goes back to the best one.
-_ANYTHING, _BACK = 8, 60
-#: Of what stands against such a move as many are given up at once as have been before it, divided by one of
-#: these, and one more: slow moves cost less, fast ones take less time.
-_SLOWNESS = (1000, 12, 4)
-#: Where it takes too many conflicts to say whether such a move can be made it is asked again so often, for the
-#: solver has learnt meanwhile, and then for all but the lightest: one in so many.
-_AGAIN, _LIGHTEST = 2, 8
-#: Conflicts after which a move's question is given up: hard ones take most of the time and help little.
-_CONFLICTS = 50
+#: Conflicts after which an exchange is given up, and a question in which the solver decides: hard ones take
+#: most of the time and help little.
+_EXCHANGED, _DECIDED = 50, 100
+#: The least and the most of the wishes that hold which are assumed where others are released.
+_ASSUMED = 0.3, 0.97
+#: After so many moves in vain what was refused is asked for again: the solver has learnt meanwhile.
+_AGAIN = 60
 #: Conflicts of a question of the opening, and literals that the solver assigns before another one is asked.
 _OPENING, _OPENED = 1000, 300_000
 #: Most conflicts of a question for a first assignment; the first ones have fewer, and each twice as many as
@@ -83,15 +79,20 @@ class Swapping(Asking):
         self._refused: set[int] = set()  # of the lost ones, since something changed
         self._impossible: set[int] = set()  # against the hard clauses alone
         self._in_vain = 0  # moves since the last improvement
+        moves = self._exchange, self._release, self._force
+        self._worked_by = dict.fromkeys(moves, 0)  # literals assigned since its last find
         self._began, self._patience = False, CONFLICTS
         self._near: list[int] = []  # literals that are preferred once a question was in vain
         self._levels: list[int] = []  # weights that the opening has not come down to yet
         self._dropped: set[int] = set()  # wishes that it gives up
+        self._model: list[int] = []  # where the walk is
         self._opened = 0  # literals assigned when it ends
         self.given_up = not self._tell(stop)
         if self.given_up:
             return
         self._wishes = list(self._weight)
+        weights = np.array(list(self._weight.values()), dtype=float)
+        self._shares = weights / weights.max()
         if initial is not None:
             model = self._model_of(initial)
             if far:
@@ -137,12 +138,18 @@ class Swapping(Asking):
         if self._levels:
             self._open()
             return
-        before = self._cost
-        self._swap(stop)
-        self._in_vain = self._in_vain + 1 if self._cost == before else 0
-        if self._in_vain >= _BACK:
-            self._in_vain = 0
-            self._take(self._model_of(self._best))
+        if not self._lost:
+            self.given_up = True
+            return
+        move = min(self._worked_by, key=self._worked_by.__getitem__)
+        before, began = self._cost, self._assigned()
+        move(stop)
+        self._in_vain += 1
+        self._worked_by[move] += 1 + self._assigned() - began
+        if self._cost < before:
+            self._in_vain = self._worked_by[move] = 0
+        elif self._in_vain % _AGAIN == 0:
+            self._refused.clear()
 
     def _begin(self) -> None:
         answer = self._ask((), self._patience)
@@ -199,61 +206,71 @@ class Swapping(Asking):
                     self._lost.append(wish)
             elif wish not in old:
                 kept.append(wish)
-        assigned = model[: self._formula.num_variables]
-        self._solver.set_phases(assigned)
+        self._model = model
+        self._prefer()
+        self._found(cost, model[: self._formula.num_variables])
+
+    def _prefer(self) -> None:
+        """Have the solver try the values of where the walk is, until it tries others, and all wishes."""
+        self._solver.set_phases(self._model)
         self._solver.set_phases(self._wishes)
-        self._found(cost, assigned)
 
-    def _swap(self, stop: NDArray[np.uint8]) -> None:
-        """Ask for a lost wish, and give up what stands against it.
-
-        That may weigh no more than the wish, but now and then whatever it takes.
-        """
-        if not self._lost:
-            self.given_up = True
-            return
+    def _exchange(self, stop: NDArray[np.uint8]) -> None:
+        """Assume all that hold and a lost wish, and give up lighter ones that stand against it."""
         wanted = self._wanted()
         self._refused.add(wanted)
-        anything = self._random.integers(_ANYTHING) == 0
-        slowness = _SLOWNESS[int(self._random.integers(len(_SLOWNESS)))] if anything else NEVER
-        asked, given_up, cost, unclear = [*self._held, wanted], 0, 0, 0
+        asked, left = [*self._held, wanted], self._weight[wanted]
         while not stop[0]:
-            answer = self._ask(asked, _CONFLICTS)
+            answer = self._ask(asked, _EXCHANGED)
             if answer:
-                return self._take(self._solver.get_model())
-            if answer is None:
-                unclear += 1
-                if not anything or len(asked) == 1:
-                    return None
-                if unclear > _AGAIN:
-                    asked = self._fewer(asked)
-                continue
+                self._take(self._solver.get_model())
+            if answer is not False:
+                return
             core = [wish for wish in self._solver.get_core() or () if wish != wanted]
             if not core:
                 self._impossible.add(wanted)
                 self._lost.remove(wanted)
-                return None
-            light = self._lightest(core, 1 + given_up // slowness)
-            given_up += len(light)
-            cost += sum(self._weight[wish] for wish in light)
-            if cost > self._weight[wanted] and not anything:
-                return None
-            asked = [wish for wish in asked if wish not in light]
-        return None
+                return
+            lightest = self._lightest(core)
+            left -= self._weight[lightest]
+            if left < 0:
+                return
+            asked.remove(lightest)
 
-    def _lightest(self, core: list[int], count: int) -> set[int]:
-        """The lightest wishes of a core; one by chance where one is wanted of several."""
-        if count > 1:
-            return set(sorted(core, key=self._weight.__getitem__)[:count])
+    def _lightest(self, core: list[int]) -> int:
+        """One of the lightest wishes of a core."""
         least = min(self._weight[wish] for wish in core)
         ties = [wish for wish in core if self._weight[wish] == least]
-        return {ties[int(self._random.integers(len(ties)))]}
+        return ties[int(self._random.integers(len(ties)))]
 
-    def _fewer(self, asked: list[int]) -> list[int]:
-        """Without the lightest wishes, but with the last one."""
-        by_weight = sorted(asked[:-1], key=self._weight.__getitem__)
-        light = set(by_weight[: -(-len(by_weight) // _LIGHTEST)])
-        return [wish for wish in asked if wish not in light]
+    def _release(self, stop: NDArray[np.uint8]) -> None:
+        """Assume some of the wishes that hold; lost ones are decided first, then those that are released."""
+        least, most = _ASSUMED
+        share = least + (most - least) * self._random.random()
+        drawn = self._random.random(len(self._held)).tolist()
+        assumed = [wish for wish, x in zip(self._held, drawn, strict=True) if x < share]
+        self._decide(assumed, self._lost)
+
+    def _force(self, stop: NDArray[np.uint8]) -> None:
+        """Assume a lost wish; those that hold are decided first, then others."""
+        self._decide([self._wanted()], self._held)
+
+    def _decide(self, assumed: list[int], early: list[int]) -> None:
+        """Ask for what is assumed, where some wishes are decided early, and go there if that costs no more.
+
+        Heavy ones are likely to come before light ones.
+        """
+        luck = self._random.random(len(self._wishes)) * self._shares
+        activities = {abs(wish): 1 + x for wish, x in zip(self._wishes, luck.tolist(), strict=True)}
+        for wish in early:
+            activities[abs(wish)] += 1
+        self._solver.set_activities(activities)
+        self._prefer()
+        if self._ask(assumed, _DECIDED):
+            model = self._solver.get_model()
+            cost = sum(w for wish, w in self._weight.items() if model[abs(wish) - 1] != wish)
+            if (0, cost) <= self._cost:
+                self._take(model)
 
     def _wanted(self) -> int:
         """A lost wish, a heavy one rather than a light one, and none that was just refused."""
