@@ -252,7 +252,9 @@ def _choices(module: Any, function: Any, options: Mapping[str, Any]) -> dict[str
     for name, value in chosen.items():
         if callable(value):
             continue
-        accepted = _literals(get_type_hints(function)[name]) if name in left_open else [None]
+        if name not in left_open:
+            raise InputError(f"{name}={value!r}; format {module.NAME!r} leaves no choice of it")
+        accepted = _literals(get_type_hints(function)[name])
         if accepted and (isinstance(value, bool) or value not in accepted):
             raise InputError(
                 f"{name}={value!r}; format {module.NAME!r} accepts "

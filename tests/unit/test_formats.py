@@ -360,3 +360,11 @@ def test_a_new_ising_format_is_one_file(tmp_path: Path) -> None:
     )
     assert '"energies": [-3.0]' in done.stdout
     assert "an open chain" in " ".join(done.stdout.replace("│", " ").split())
+
+
+def test_a_choice_that_a_format_does_not_have(tmp_path: Path) -> None:
+    path = tmp_path / "model.txt"
+    path.write_text("0 1 1\n")
+    with pytest.raises(InputError) as caught:
+        Ising.from_file(path, problem=2)
+    assert "None" not in str(caught.value)  # which no command line says
