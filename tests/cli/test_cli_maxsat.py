@@ -360,6 +360,14 @@ def test_what_is_refused_is_refused_before_a_cost_is_told(words, cover, tmp_path
         assert "True" not in err  # flags have no values
 
 
+def test_an_option_of_a_search_is_told_as_it_was_said(cover, capsys):
+    assert main(["maxsat", str(cover), "--options.patience", "-1"]) == 2
+    assert "--options.patience" in capsys.readouterr().err
+    wide = ["--options.width", "100000", "--options.rows", "1000000"]
+    assert main(["maxsat", str(cover), "--method", "cellular", *wide]) == 2
+    assert "--options" not in capsys.readouterr().err  # it is about several
+
+
 def test_a_cost_is_told_once_where_it_was_held_back(cover, tmp_path, capsys):
     where = ["--checkpoint", str(tmp_path / "c.db"), "--seed", "1"]
     for _ in range(2):

@@ -187,7 +187,11 @@ def _chosen(
     if not options.keys() <= set(names):
         wrong = ", ".join(f"--options.{name}" for name in sorted(options.keys() - set(names)))
         raise InputError(f"{wrong} with --method {method}; it has {', '.join(names)}")
-    return kind(**options)
+    try:
+        return kind(**options)
+    except InputError as error:
+        named = str(error).partition("=")[0] in names
+        raise InputError(f"--options.{error}" if named else str(error)) from None
 
 
 def _list(
