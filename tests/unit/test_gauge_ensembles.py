@@ -55,6 +55,18 @@ def test_files_in_the_order_of_their_numbers(folder: Path) -> None:
         listed([])
 
 
+def test_a_configuration_counts_once(tmp_path: Path) -> None:
+    one, other = tmp_path / "cfg.1", tmp_path / "cfg.2"
+    for path in (one, other):
+        path.touch()
+    (tmp_path / "latest").symlink_to(one)
+    assert listed([other, one]) == (str(other), str(one))
+    name = str(one)
+    for twice in ([name, name], [tmp_path / "cfg.*", one], [one, tmp_path / "latest"]):
+        with pytest.raises(InputError):
+            listed(twice)
+
+
 def test_outputs_are_of_the_names() -> None:
     files = ("a/cfg.1000", "b/u.7.lime", "b/x12y.nersc.gz")
     assert outputs("o/{stem}.l", files) == ("o/cfg.1000.l", "o/u.7.l", "o/x12y.l")

@@ -215,7 +215,7 @@ FOLDER = Path(__file__).parents[2] / "examples"
         (maxsat.cellular_search, "cover.wcnf"),
         (gauge.fix, "hot4.nersc"),
         (lambda path: gauge.gluon_propagator(path, theta=None), "hot4.nersc"),
-        (lambda path: gauge.gluon_propagator([path, path], theta=None), "hot4.nersc"),
+        (lambda path: gauge.gluon_propagator([path], theta=None), "hot4.nersc"),
         (lambda path: gauge.scan(path, omegas=[1.5], theta=1.0), "hot4.nersc"),
         (lambda path: gauge.WilsonChain(path, 6.0).run(1), "hot4.nersc"),
         (gauge.inspect, "hot4.nersc"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -73,7 +74,7 @@ def listed(files: str | Path | Iterable[str | Path]) -> tuple[str, ...]:
     Raises
     ------
     InputError
-        If there is none, or a pattern matches none.
+        If there is none, a pattern matches none, or one is named twice: it would count twice.
     """
     given = [files] if isinstance(files, str | Path) else list(files)
     found: list[str] = []
@@ -88,6 +89,13 @@ def listed(files: str | Path | Iterable[str | Path]) -> tuple[str, ...]:
             found += matched
         else:
             found.append(text)
+    places: dict[str, str] = {}
+    for text in found:
+        place = os.path.realpath(text)
+        if (before := places.get(place)) is not None:
+            again = "twice" if before == text else f"{before}, too"
+            raise InputError(f"{text} is named {again}; each configuration counts once")
+        places[place] = text
     if not found:
         raise InputError("no file is given; at least one configuration is needed")
     return tuple(found)
