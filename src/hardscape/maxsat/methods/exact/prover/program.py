@@ -115,6 +115,7 @@ class Program:
 
         kinds, solver = self._highspy.cb.HighsCallbackType, self._solver
         self._tell(self._others)
+        self._others = self._others[:0]
         self.bound(least, most)
         solver.changeColsIntegrality(
             len(self._columns),
