@@ -75,6 +75,14 @@ def test_the_smallest_run(name, monkeypatch, capsys):
     assert len(lines) - 2 * heads >= rows
 
 
+def test_a_benchmark_is_no_word_of_the_list(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["benchmarks", "ising.mps"])
+    with pytest.raises(SystemExit) as ended:
+        import_module("hardscape.benchmarks.__main__").main()
+    assert "ising.mps" in ended.value.code
+    assert capsys.readouterr().out == ""
+
+
 def test_a_table_is_kept_with_what_it_was_measured_on(tmp_path, monkeypatch):
     words = ["--only", "4x4, real", "--save", str(tmp_path)]
     run("calls", words, monkeypatch)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from pathlib import Path
 
 
@@ -23,7 +24,11 @@ def benchmarks() -> dict[str, str]:
 
 
 def main() -> None:
-    """Print the list."""
+    """Print the list; words after it are none of a benchmark's, which is a module of its own."""
+    if words := sys.argv[1:]:
+        sys.exit(
+            f"{' '.join(words)} is not understood; python -m hardscape.benchmarks.NAME runs one"
+        )
     found = benchmarks()
     width = max(map(len, found))
     for name, title in found.items():
