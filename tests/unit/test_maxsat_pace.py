@@ -205,11 +205,14 @@ def test_gates_are_found_among_clauses_whatever_their_order_and_signs():
 
 
 def test_variables_of_circuits_occur_seldom_and_small_ones_have_gates():
-    assert pace.opening(gates(1700, 0)) == 2.5
+    assert [pace.opening(gates(1700, 0), left) for left in (2.0, 2.1)] == [
+        2.5,
+        0.0,
+    ]  # both have time
     small, wide = gates(100, 40), [[-v, *range(v + 1, v + 5)] for v in range(1, 100)]
-    assert pace.opening(small) == 2.5
-    assert pace.opening(Formula.from_clauses([[1]], hard=wide)) == 0.0
+    assert pace.opening(small, 2.0) == 2.5
+    assert pace.opening(Formula.from_clauses([[1]], hard=wide), 2.0) == 0.0
     assert [pace.opening(small, left) for left in (0.5, 0.6)] == [0.0, 2.5]
     assert [pace.opening(gates(9000, 0), left) for left in (1.2, 1.3)] == [0.0, 2.5]  # in time?
     hard = [[-1, *range(2, 9)]] * 3000
-    assert pace.opening(Formula.from_clauses([[1]], hard=hard)) == 0.0
+    assert pace.opening(Formula.from_clauses([[1]], hard=hard), 2.0) == 0.0

@@ -174,7 +174,8 @@ def first_ones(formula: Formula) -> float:
 def opening(formula: Formula, left: float = math.inf) -> float:
     """Seconds after which a proof that is likely to find more than a walker has begun to; or none.
 
-    That is one that begins with linear programs, and one of a circuit that no walker is able to satisfy.
+    That is one that begins with linear programs, and up to a short limit one of a circuit that no walker is
+    able to satisfy.
     """
     if programs_first(formula):
         return max(_OPENS, _OPENS_EACH * len(formula.literals))
@@ -182,10 +183,10 @@ def opening(formula: Formula, left: float = math.inf) -> float:
 
 
 def _opens_circuit(formula: Formula, left: float) -> bool:
-    """Whether clauses may be those of a circuit, which get fewer when they are simplified, and soon enough."""
+    """Whether clauses of a circuit get fewer when simplified, in time, and a walk would come too late."""
     size = len(formula.literals)
     first = min(_MOST_FIRST_GATES, _FIRST_GATES + _FIRST_GATES_EACH * size)
-    if left < first or size > _OCCURS * formula.num_variables:
+    if not first <= left <= SHORT or size > _OCCURS * formula.num_variables:
         return False
     gates = size > SMALL or share_of_gates(formula) >= _MOSTLY
     return gates and formula.num_hard > 0 and not programs_first(formula)
