@@ -1,5 +1,6 @@
 """Limits that fall into the setting up, and what is known then."""
 
+import itertools
 import threading
 import time
 
@@ -313,3 +314,24 @@ def test_nothing_follows_a_first_assignment_that_is_as_good_as_wanted(monkeypatc
     assert (result.status, result.cost, result.stopped) == ("SATISFIABLE", 5, "")
     with pytest.raises(AssertionError):
         solve(dear, initial=[0, 1], target=4)
+
+
+def test_a_limit_on_flips_is_not_used_up_where_the_search_itself_has_proven_its_cost():
+    rng = np.random.default_rng(5)
+    ended = 0
+    for seed in range(40):
+        n = int(rng.integers(4, 9))
+        soft, hard = (
+            [(rng.choice([-1, 1], 3) * rng.integers(1, n + 1, 3)).tolist() for _ in range(size)]
+            for size in rng.integers(2, 16, 2)
+        )
+        weights = rng.integers(1, 10, len(soft)).tolist()
+        formula = Formula.from_clauses(soft, weights, hard=hard, num_variables=n)
+        result = solve(formula, method="weighting", max_flips=100_000, seed=seed, threads=1)
+        every = np.array(list(itertools.product((0, 1), repeat=n)), dtype=np.uint8)
+        allowed = [bits for bits in every if formula.hard_violations(bits) == 0]
+        if not allowed:
+            continue
+        assert result.cost == min(formula.cost(bits) for bits in allowed)
+        ended += 0 < result.flips < 100_000 and result.cost > 0
+    assert ended > 2

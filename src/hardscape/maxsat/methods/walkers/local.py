@@ -149,6 +149,7 @@ class Walker:
         self._schedule = Schedule(self, stream, initial)
         self._told = 0  # flips of the works before this one
         self._improved_at = 0
+        self._lower = 0  # what all assignments cost, as its own searches have proven
         self._best: tuple[int, int] | None = None
         self._assignment = np.zeros(work.formula.num_variables, dtype=np.uint8)
         self._slice = _FIRST_SLICE
@@ -249,6 +250,7 @@ class Walker:
             and self.work.tells
         ):
             self.work.incumbent.bound_reduced(search.lower)
+            self._lower = max(self._lower, search.lower)
         return done == asked
 
     def take(self, search: Search) -> None:
@@ -274,7 +276,8 @@ class Walker:
 
     def _exhausted(self) -> bool:
         work = self.work
-        if self._best is not None and self._best[0] == 0 and self._best[1] <= work.target:
+        wanted = max(work.target, self._lower)
+        if self._best is not None and self._best[0] == 0 and self._best[1] <= wanted:
             return True
         if work.max_flips is not None:
             return self.flips >= work.max_flips
