@@ -70,7 +70,7 @@ def test_a_search_that_stays_behind_has_ever_less(flips):
 
 def test_clause_weighting_that_satisfies_hard_clauses_has_its_turns(flips):
     how = {"method": "weighting", "max_flips": 300000, "seed": 1, "threads": 1}
-    solve(parities(100, 60, 3), **how)
+    solve(parities(120, 90, 3), **how)
     assert flips["Weighing"] > flips["Swapping"]
     flips.clear()
     solve(parities(200, 180, 2), **how)  # too many for it
