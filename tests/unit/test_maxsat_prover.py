@@ -27,6 +27,7 @@ from hardscape.maxsat.methods.exact.prover import session as sessions
 from hardscape.maxsat.methods.exact.prover import trim as trimming
 from hardscape.maxsat.methods.exact.prover import turns as prover
 from helpers.maxsat_oracle import costs_of_all
+from helpers.maxsat_proofs import Silent
 
 FOREVER = float("inf")
 
@@ -458,3 +459,29 @@ def test_large_formulas_are_improved_before_they_are_simplified(said, monkeypatc
         prover.prove(formula, boards.Board())
     assert seen[0] == "turn"
     assert seen.count("simplify") == 1
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_all_clauses_together_hold_or_cost_the_lightest(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(3, 9))
+    clauses = [
+        (rng.choice([-1, 1], 3) * (rng.choice(n, 3, replace=False) + 1)).tolist()
+        for _ in range(int(rng.integers(5, 45)))
+    ]
+    weights = rng.integers(2, 9, len(clauses)).tolist()
+    told = {"variables": n, "clauses": clauses, "weights": weights, "hard": [0] * len(clauses)}
+    board = Silent()
+    together = tries.Together(arithmetic.Costs.of(told, board), clauses, min(weights))
+    best = min(costs_of_all(told).values())
+    if best == 0:
+        with pytest.raises(boards.Settled):
+            together.turn(np.inf)
+        assert board.cost == 0
+    else:
+        together.turn(np.inf)
+        assert together.over
+        assert board.lower == min(weights) <= best
+    with pytest.raises(boards.Settled):
+        prover.prove(told, whole := Silent())
+    assert whole.cost == best

@@ -453,3 +453,16 @@ def test_so_has_a_proof_of_a_circuit_that_no_walker_is_able_to_satisfy():
     assert [of(proved) for proved in (1.0, 2.9, 3.1)] == [0.0, 0.0, 0.9]
     assert of(1.0, able=True) == 0.9
     assert of(1.9, left=2.0) == 0.0  # all of a short limit
+
+
+def test_the_question_for_all_clauses_has_half_of_a_long_limit_until_it_has_had_some_seconds():
+    def of(proved, left, together=True):
+        best, walker = found(1000), Pace()
+        known = Prospects(hard=False, together=together, promising=False)
+        sharing = Sharing(0.9, best, 0, walker, time.monotonic() + left, prospects=known)
+        walker.walked(1.0, None, best)
+        return sharing.of(best, 0, proved)
+
+    assert [of(proved, 60.0) for proved in (1.0, 4.9, 5.1)] == [0.5, 0.5, 0.9]
+    assert [of(proved, 10.0) for proved in (1.0, 2.4, 2.6)] == [0.5, 0.5, 0.9]
+    assert of(1.0, 5.0) == of(1.0, 60.0, together=False) == 0.9

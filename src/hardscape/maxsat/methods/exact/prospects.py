@@ -38,6 +38,8 @@ class Prospects:
         Seconds without a find after which it has shown that there is little.
     asks : bool
         Whether the walker asks a solver.
+    together : bool
+        Whether it begins with the question for all clauses at once.
     """
 
     hard: bool = True
@@ -47,6 +49,7 @@ class Prospects:
     promising: bool = True
     shown: float = _MOST
     asks: bool = True
+    together: bool = False
 
     @classmethod
     def of(cls, formula: Formula, incumbent: Incumbent, left: float) -> Prospects:
@@ -59,6 +62,7 @@ class Prospects:
             promising=promising(formula, incumbent),
             shown=min(_MOST, max(_SHOWN, _SHOWN_EACH * len(formula.literals))),
             asks=swapping_pays(formula),
+            together=not formula.num_hard,
         )
 
 

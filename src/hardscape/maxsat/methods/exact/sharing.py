@@ -28,6 +28,9 @@ _CLOSED = 0.05
 #: Where the bounds will not meet before the limit the walker's share goes to so much, unless it has come to its
 #: end. That is said of a prover without any core after so many seconds, or such a share of the time left.
 _HOPELESS, _UNTRIED, _UNTRIED_SHARE = 0.95, 0.5, 0.1
+#: Such seconds and share where no clause is hard and a limit is long, in which the walker has a half at most:
+#: the prover asks for all clauses at first.
+_UNASKED, _UNASKED_SHARE = 5.0, 0.25
 #: Nor is it of one that has had less than such a share of what a limit has above so many seconds: bounds of
 #: long proofs come late, and then fast.
 _TRIED, _SHORT = 0.25, 20.0
@@ -99,6 +102,9 @@ class Sharing:
         self._violated = _LEAST if known.counted else asked
         self._trial = 0.0 if math.isinf(left) else _TRIED * max(0.0, left - _SHORT)
         self._untried = min(_UNTRIED, _UNTRIED_SHARE * left)
+        self._together = known.together and left > LONGER
+        if self._together:
+            self._untried = min(_UNASKED, _UNASKED_SHARE * left)
         waits = known.hard and (known.promising or left > LONGER)
         self._opening = known.opening
         if known.counted:
@@ -146,7 +152,7 @@ class Sharing:
         speaks = self._known.hard or self._said or bound > self._constant or proved < _SILENT
         waits = (self._known.promising or not able) and speaks and self._waited_less(proved)
         patient = close or proved < self._patient or waits
-        near = self._near(best, lower, _WITHIN)
+        near = self._near(best, lower, _WITHIN) or (self._together and proved < self._untried)
         share = min(self._share, _HALF) if near else self._share
         if proved < self._opening and self._known.counted:
             return _LITTLE

@@ -13,7 +13,7 @@ from .branching import Branching
 from .cores import Cores
 from .costs import Costs
 from .linear import Linear
-from .tries import begin, circuit
+from .tries import Together, begin, circuit
 from .trim import trim
 
 #: Processor time of branches before almost all else where counters or sums prevail.
@@ -27,6 +27,8 @@ _ALONE, _SMALL = (0.1, 0.2, 0.5), 20_000
 _BEFORE, _CIRCUIT, _BEFORE_EACH = 0.1, 400_000, 3e-6
 #: The same for wishes that always or never hold.
 _TRIMMED = 0.2
+#: The same for all clauses together where none is hard: solvers that assume them one by one take far longer.
+_TOGETHER = 5.0
 #: Solvers of the provers by number.
 _SOLVERS = ("g4", "g4", "m22", "mcm")
 #: Where the cores raised the lower bound by at least such a share of what is left, they go on at once.
@@ -47,15 +49,23 @@ def prove(formula: dict[str, Any], board: Board, number: int = 0) -> None:
         random.Random(number).shuffle(rows)
         formula = formula | dict(zip(names, zip(*rows, strict=True), strict=True))
     costs = Costs.of(formula, board, _SOLVERS[number % len(_SOLVERS)])
-    improve(costs, alone=number % 2 == 1, breaking=formula.get("breaking", list))
+    together = None
+    if not (number or board.check or any(formula["hard"])) and board.patience == math.inf:
+        together = Together(costs, formula["clauses"], min(formula["weights"], default=0))
+    improve(costs, alone=number % 2 == 1, breaking=formula.get("breaking", list), together=together)
 
 
 def improve(
-    costs: Costs, *, alone: bool = False, breaking: Callable[[], Iterable[list[int]]] = list
+    costs: Costs,
+    *,
+    alone: bool = False,
+    breaking: Callable[[], Iterable[list[int]]] = list,
+    together: Together | None = None,
 ) -> None:
     """Take turns until `Settled`, or look for cores alone.
 
-    Clauses that break symmetries are asked for where it takes longer than a moment.
+    Clauses that break symmetries are asked for where it takes longer than a moment, and `together` whether all
+    of the clauses hold.
     """
     board, literals = costs.board, sum(map(len, costs.clauses))
     long = board.patience == math.inf and not costs.oracle.premise  # short ones ended before
@@ -79,6 +89,8 @@ def improve(
         counted = simplifies and not alone and bool(costs.counters or costs.sums)
         _branch(branching() if counted else None, board, seconds)
 
+    if together is not None:
+        together.turn(time.thread_time() + _TOGETHER)
     begin(costs, partial(beside, _OPENING), beside, simplify if simplifies else None)
     if whole:
         soon = literals <= _CIRCUIT and circuit(costs)
@@ -104,6 +116,8 @@ def improve(
             near = board.cost is not None and board.gap <= _NEAR * board.cost
             idle = board.cost == cost and (near or board.lower > before)
             share = max(_LEAST, share / 2) if idle else min(1.0, 2 * share)
+        if together is not None:
+            together.turn(time.thread_time() + turn)
         if simplifies and turn == _FIRST:  # short proofs are over by now
             trim(costs, cores, _TRIMMED)
         turn = min(_LONGEST, _GROWTH * turn)
