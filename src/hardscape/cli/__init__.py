@@ -200,7 +200,7 @@ def _buffer_output() -> None:
 
     What one write leaves, as on a disk that is nearly full, would be lost without a word.
     """
-    if isinstance(raw := sys.stdout.buffer, io.RawIOBase):
+    if isinstance(raw := getattr(sys.stdout, "buffer", None), io.RawIOBase):
         how = sys.stdout.encoding, sys.stdout.errors
         sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw), *how, line_buffering=True)
 
