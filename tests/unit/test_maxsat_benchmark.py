@@ -138,6 +138,14 @@ def test_the_better_part_is_what_auto_is_held_against() -> None:
     assert parts.costs_at([*runs, *long], "f", "weighting", 5.0)[9] == 1
 
 
+def test_a_formula_without_any_assignment_is_behind_nothing() -> None:
+    """Its row says so, and no least cost is made up."""
+    runs = [*ran("auto", [None, None]), *ran("weighting", [None, None]), *ran("prover", [None])]
+    rows = parts.compared(runs, [5.0], {}).rows
+    assert rows[0] == ["f", None, "None: 0"]
+    assert rows[1] == ["behind", None, "0 of 1"]
+
+
 def test_plans_follow_the_moves() -> None:
     n, soft, weights, hard = large.blocks_world(4, 3, 20, 5)
     assert len(soft) == len(weights) == 20

@@ -162,7 +162,10 @@ def behind(by: float, error: float) -> bool:
 
 
 def compared(runs: Sequence[Run], limits: Sequence[float], best: Mapping[str, int]) -> Table:
-    """A row a formula: at each limit the median of `auto`, and how much better it is than the better part."""
+    """A row a formula: at each limit the median of `auto`, and how much better it is than the better part.
+
+    Where nothing has any assignment all score 0.
+    """
     columns = ["formula", "best known", *(f"{limit:g} s" for limit in limits)]
     table = Table.begun("maxsat-parts", columns, "python-sat", "rustsat")
     worse: dict[float, int] = defaultdict(int)
@@ -173,7 +176,9 @@ def compared(runs: Sequence[Run], limits: Sequence[float], best: Mapping[str, in
         for limit in limits:
             ours = costs_at(runs, name, "auto", limit)
             beside = {part: costs_at(runs, name, part, limit) for part in PARTS}
-            by = {p: difference(ours, costs, best[name]) for p, costs in beside.items() if costs}
+            by = {
+                p: difference(ours, costs, best.get(name, 0)) for p, costs in beside.items() if costs
+            }
             part = min(by, key=lambda each: by[each][0])
             late = behind(*by[part])
             worse[limit] += late
@@ -182,7 +187,7 @@ def compared(runs: Sequence[Run], limits: Sequence[float], best: Mapping[str, in
             told = " (prover)" * (part == "prover" and by[part][0] != by["weighting"][0])
             shown = "{:+.4f}({:.4f})".format(*by[part]) if any(by[part]) else "0"
             cells.append(f"{middle(ours)}: {shown}{told}{' **behind**' * late}")
-        table.add(name, best[name], *cells)
+        table.add(name, best.get(name), *cells)
     table.add("behind", None, *(f"{worse[limit]} of {len(names)}" for limit in limits))
     for part in ("weighting", "the better part"):
         means = [gains[limit, part] for limit in limits]
