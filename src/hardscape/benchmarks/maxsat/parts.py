@@ -177,7 +177,9 @@ def compared(runs: Sequence[Run], limits: Sequence[float], best: Mapping[str, in
             ours = costs_at(runs, name, "auto", limit)
             beside = {part: costs_at(runs, name, part, limit) for part in PARTS}
             by = {
-                p: difference(ours, costs, best.get(name, 0)) for p, costs in beside.items() if costs
+                p: difference(ours, costs, best.get(name, 0))
+                for p, costs in beside.items()
+                if costs
             }
             part = min(by, key=lambda each: by[each][0])
             late = behind(*by[part])
