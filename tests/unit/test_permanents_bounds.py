@@ -300,6 +300,20 @@ def test_another_number_gives_a_bound():
     assert third.beside(third).bound <= third.bound
 
 
+@pytest.mark.parametrize("prime", [7, 11, 13, 10**9 + 7])
+def test_the_bound_that_a_rounded_number_gives_holds_to_its_last_digit(prime):
+    for numerator in range(1, 60):
+        exact = Fraction(numerator, prime)
+        near = rounded(exact, float)
+        for ulps in (-1, 0, 1, 2):
+            mantissa = near.mantissa * (1 + ulps * 2.0**-52)
+            other = BoundedNumber(mantissa, 1.0, near.exponent, rigorous=False)
+            found = other.beside(near)
+            assert abs(Fraction(mantissa) * Fraction(2) ** near.exponent - exact) <= Fraction(
+                found.bound
+            ) * Fraction(2) ** (near.exponent)
+
+
 @pytest.mark.parametrize("kind", [float, complex])
 def test_products_round_once(kind):
     rng = np.random.default_rng(1)

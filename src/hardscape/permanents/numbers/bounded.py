@@ -266,7 +266,9 @@ def rounded(number: Any, kind: type = float) -> BoundedNumber:
     unit = Fraction(2) ** -power
     lost = [x * unit - y for x, y in zip(parts, _parts(mantissa), strict=True)]
     rest = complex(*map(float, lost))
-    bound = _above(_modulus(*lost))
+    # What `rest` leaves out belongs to the bound, which `beside` takes its size from.
+    off = [x - y for x, y in zip(lost, _parts(rest), strict=True)]
+    bound = _above(_modulus(*_parts(rest)) + _modulus(*off))
     size = abs(mantissa)
     return BoundedNumber(
         mantissa, bound, power, magnitude=size, rest=rest if kind is complex else rest.real
