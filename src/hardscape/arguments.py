@@ -19,7 +19,8 @@ def integer(value: Any, name: str, least: int, most: int) -> int:
     """An integer from `least` to `most`, of whatever integer type; truth values are none."""
     whole = isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)
     if not whole or not least <= value <= most:
-        raise InputError(f"{name}={value!r}; an integer from {least} to {_power(most)} is accepted")
+        accepted = f"an integer from {_power(least)} to {_power(most)} is accepted"
+        raise InputError(f"{name}={value!r}; {accepted}")
     return int(value)
 
 
@@ -41,6 +42,10 @@ def seconds(value: Any, name: str) -> float:
 
 
 def _power(number: int) -> str:
-    """Write 2**64 - 1 so that people see what it is."""
-    bits = (number + 1).bit_length() - 1
-    return f"2**{bits} - 1" if bits >= 31 and number + 1 == 1 << bits else str(number)
+    """Write 2**64 - 1, and powers of two, so that people see what they are."""
+    for off, rest in ((1, " - 1"), (0, "")):
+        bits = (abs(number) + off).bit_length() - 1
+        if bits >= 31 and abs(number) + off == 1 << bits:
+            power = f"2**{bits}{rest}"
+            return power if number > 0 else f"-({power})"
+    return str(number)

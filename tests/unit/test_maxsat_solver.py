@@ -213,7 +213,10 @@ def test_nothing_at_all():
         lambda solver: solver.add_soft([1.5]),
         lambda solver: solver.set_weight(1, 3),
         lambda solver: solver.set_weight(0, -3),
+        lambda solver: solver.add_soft([7], 2.5),
         lambda solver: solver.add_at_most([1, 2], 1, weights=[1]),
+        lambda solver: solver.add_at_most([1, 7], 1.5),
+        lambda solver: solver.add_at_most(7, 1),
         lambda solver: solver.solve(["a"]),
         lambda solver: solver.solve(method="magic"),
     ],
@@ -223,3 +226,5 @@ def test_refusals(refused):
     solver.add_soft([1])
     with pytest.raises(InputError):
         refused(solver)
+    assert solver.formula == Formula.from_clauses([[1]])
+    assert solver.solve().cost == 0

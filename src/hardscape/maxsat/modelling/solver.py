@@ -124,8 +124,9 @@ class Solver:
         InputError
             As for `add_hard`, and for weights that are not integers from 1 to 2**63 - 1.
         """
+        weight = integer(weight, "weight", 1, MAX_WEIGHT)
         self._new.soft.append(self._checked(clause, "clause"))
-        self._new.weights.append(integer(weight, "weight", 1, MAX_WEIGHT))
+        self._new.weights.append(weight)
         self._num_soft += 1
         return self._num_soft - 1
 
@@ -166,15 +167,15 @@ class Solver:
         MissingDependencyError
             Where it takes more than a few clauses, without rustsat.
         """
-        checked = self._checked(literals, "literals")
-        each = [1] * len(checked) if weights is None else list(weights)
-        if len(each) != len(checked):
-            raise InputError(f"weights has {len(each)} entries for {len(checked)} literals")
+        given = checked_clause(literals, "literals")
+        each = [1] * len(given) if weights is None else list(weights)
+        if len(each) != len(given):
+            raise InputError(f"weights has {len(each)} entries for {len(given)} literals")
+        less = [-integer(w, "weights", -MAX_WEIGHT, MAX_WEIGHT) for w in each]
+        least = -integer(bound, "bound", -(2**127), 2**127)
+        terms = zip(less, self._checked(given, "literals"), strict=True)
         last = self._new.num_variables
-        terms = zip(
-            (-integer(w, "weights", -MAX_WEIGHT, MAX_WEIGHT) for w in each), checked, strict=True
-        )
-        self._new.at_least(terms, -integer(bound, "bound", -(2**127), 2**127))
+        self._new.at_least(terms, least)
         if self._new.num_variables > last:
             self._auxiliary.append(range(last + 1, self._new.num_variables + 1))
 
