@@ -129,12 +129,24 @@ def test_only_all_clauses_are_better_than_the_lightest_violated():
     assert not search.is_last((1, 0))
 
 
+def pigeons(holes):
+    """One more than there are holes, each in one that no other one has."""
+    at = np.arange(1, (holes + 1) * holes + 1).reshape(holes + 1, holes)
+    twice = [[-a, -b] for hole in at.T.tolist() for a, b in itertools.combinations(hole, 2)]
+    return at.tolist() + twice
+
+
+def test_all_clauses_are_refuted_without_their_symmetries():
+    search = Together(Formula.from_clauses(pigeons(11)), 0, np.zeros(132, np.uint8), STOP)
+    search.run(10**5, STOP)
+    assert search.given_up
+    assert search.lower == 1
+
+
 def test_a_question_for_all_clauses_ends_when_the_time_is_up():
     rng, stop = np.random.default_rng(1), np.zeros(1, dtype=np.uint8)
-    pigeons, holes = 12, 11
-    at = np.arange(1, pigeons * holes + 1).reshape(pigeons, holes)
-    twice = [[-a, -b] for hole in at.T.tolist() for a, b in itertools.combinations(hole, 2)]
-    f = Formula.from_clauses(at.tolist() + twice)
+    clauses = pigeons(11)
+    f = Formula.from_clauses(clauses, range(1, len(clauses) + 1))  # with no symmetries
     search = Together(f, 0, rng.integers(0, 2, f.num_variables, dtype=np.uint8), stop)
     threading.Timer(0.3, stop.fill, (1,)).start()
     began = time.monotonic()

@@ -16,6 +16,7 @@ pytest.importorskip("rustsat")
 from pysat.solvers import Solver
 
 from hardscape.benchmarks.maxsat.formulas import planted
+from hardscape.maxsat import Formula
 from hardscape.maxsat.methods.exact.prover import board as boards
 from hardscape.maxsat.methods.exact.prover import cores as lower
 from hardscape.maxsat.methods.exact.prover import costs as arithmetic
@@ -26,6 +27,7 @@ from hardscape.maxsat.methods.exact.prover import oracle as oracles
 from hardscape.maxsat.methods.exact.prover import session as sessions
 from hardscape.maxsat.methods.exact.prover import trim as trimming
 from hardscape.maxsat.methods.exact.prover import turns as prover
+from hardscape.maxsat.methods.symmetry.breaking import breaking as symmetries
 from helpers.maxsat_oracle import costs_of_all
 from helpers.maxsat_proofs import Silent
 
@@ -472,16 +474,34 @@ def test_all_clauses_together_hold_or_cost_the_lightest(seed):
     weights = rng.integers(2, 9, len(clauses)).tolist()
     told = {"variables": n, "clauses": clauses, "weights": weights, "hard": [0] * len(clauses)}
     board = Silent()
-    together = tries.Together(arithmetic.Costs.of(told, board), clauses, min(weights))
+    plain = lower.Simplified(arithmetic.Costs.of(told, board), clauses, min(weights))
     best = min(costs_of_all(told).values())
     if best == 0:
         with pytest.raises(boards.Settled):
-            together.turn(np.inf)
+            plain.turn(np.inf)
         assert board.cost == 0
     else:
-        together.turn(np.inf)
-        assert together.over
+        plain.turn(np.inf)
+        assert plain.over
         assert board.lower == min(weights) <= best
     with pytest.raises(boards.Settled):
         prover.prove(told, whole := Silent())
     assert whole.cost == best
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_cores_wait_for_the_plain_question(broken, monkeypatch):
+    at = np.arange(1, 133).reshape(12, 11)
+    twice = [[-a, -b] for hole in at.T.tolist() for a, b in itertools.combinations(hole, 2)]
+    clauses = at.tolist() + twice  # refuted soon where symmetries are broken
+    ones = [1] * len(clauses)
+    told = {"variables": 132, "clauses": clauses, "weights": ones, "hard": [0] * len(clauses)}
+    costs = arithmetic.Costs.of(told, Silent())
+    breaking = symmetries(Formula.from_clauses(clauses)) if broken else ()
+    asked = []
+    ask = costs.oracle.ask
+    monkeypatch.setattr(costs.oracle, "ask", lambda *how: asked.append(how) or ask(*how))
+    plain = lower.Simplified(costs, clauses, 1, breaking)
+    lower.Cores(costs, plain=plain).turn(time.thread_time() + 0.2)
+    assert plain.over == broken
+    assert bool(asked) == broken

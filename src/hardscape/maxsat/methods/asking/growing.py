@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.methods.asking.asking import CONFLICTS, Asking
+from hardscape.maxsat.methods.symmetry.breaking import breaking
 
 #: Most conflicts of a question for all clauses; the first ones have fewer, and each twice as many as before.
 _MOST = 10 * CONFLICTS
@@ -93,8 +94,12 @@ class Growing(Asking):
 class Together(Asking):
     """The solver is asked for an assignment under which all clauses hold, the soft ones, too, until it answers.
 
-    They are clauses of the solver, and not assumptions, tens of thousands of which each restart would repeat.
-    The values of `initial` are tried first. ``lower`` is what everything costs at least.
+    They are clauses of the solver, and not assumptions, tens of thousands of which each restart would repeat,
+    and so are those that break symmetries. The values of `initial` are tried first. ``lower`` is what
+    everything costs at least.
+
+    A prover asks CaDiCaL the same (``prover.cores.Simplified``), which no search can interrupt: that one
+    refutes more and satisfies others than this one, which goes on from what clause weighting has.
     """
 
     def __init__(
@@ -104,11 +109,12 @@ class Together(Asking):
         self.lower, self._least = 0, min(formula.weights[~formula.hard].tolist(), default=0)
         self._variables, self._conflicts = formula.num_variables, CONFLICTS
         literals, offsets = formula.literals.tolist(), formula.offsets.tolist()
-        for first, last in itertools.pairwise(offsets):
+        clauses = (literals[first:last] for first, last in itertools.pairwise(offsets))
+        for clause in itertools.chain(clauses, breaking(formula)):
             if stop[0]:
                 self.given_up = True
                 return
-            self._solver.add_clause(literals[first:last])
+            self._solver.add_clause(clause)
         self._solver.add_clause([self._variables, -self._variables])
         self._solver.set_phases(_literals(initial))
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 import time
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from .board import Settled
 from .costs import Costs, Count
@@ -19,16 +21,73 @@ _LONG, _SMALLER = 300, (1000, 100_000)
 _SOLVERS = ("simplex", "simplex", "ipm")
 #: Conflicts for each count of a core that thorough ones are shown by.
 _EXHAUSTED = 30_000
+#: Conflicts of the first question for all clauses; each next one has twice as many.
+_FIRST = 2000
+
+
+class Simplified:
+    """Asks whether all clauses hold, where none is hard: CaDiCaL, which simplifies them as no other one here.
+
+    A search asks MiniSat the same, which goes on from an assignment and ends when told to
+    (``asking.growing.Together``). Neither stands for the other: each has answers in seconds for which the other
+    one takes much longer.
+    """
+
+    def __init__(
+        self,
+        costs: Costs,
+        clauses: Sequence[Sequence[int]],
+        least: int,
+        breaking: Iterable[Sequence[int]] = (),
+    ) -> None:
+        self._costs, self._least = costs, least
+        self._clauses = [*clauses, *breaking]
+        self._solver: Any = None
+        self._conflicts = _FIRST
+        self._answered = False
+
+    @property
+    def over(self) -> bool:
+        """Whether there is nothing left to ask: it is answered, or a bound says that they cannot hold."""
+        return self._answered or self._costs.board.lower >= self._least
+
+    def turn(self, until: float) -> None:
+        """Go on until a moment, about; `Settled` if they hold, and a bound, of the lightest, if they cannot."""
+        from pysat.solvers import Solver
+
+        board = self._costs.board
+        while not self.over and time.thread_time() < until:
+            board.look()
+            if self._solver is None:
+                self._solver = Solver(name="cadical195", bootstrap_with=self._clauses)
+            self._solver.conf_budget(self._conflicts)
+            answer = self._solver.solve_limited()
+            self._conflicts *= 2
+            self._answered = answer is not None
+            if answer:
+                costs = self._costs  # whose later variables say which clauses are violated
+                model = self._solver.get_model()[: costs.variables]
+                costs.offer_whole([*model, *range(-len(model) - 1, -costs.first - 1, -1)])
+                board.look()
+            if answer is False:
+                board.raise_to(self._least)
+        if self.over and self._solver is not None:
+            self._solver.delete()
+            self._solver = None
 
 
 class Cores:
     """Raises the lower bound by cores, heavy wishes first.
 
     Where proofs take long, `thorough` ones need fewer: each core is counted at once, as far as can be shown.
+    None is looked for before a `plain` question is over.
     """
 
-    def __init__(self, costs: Costs, *, thorough: bool = False) -> None:
+    def __init__(
+        self, costs: Costs, *, thorough: bool = False, plain: Simplified | None = None
+    ) -> None:
         self._costs, self._oracle, self._thorough = costs, costs.oracle, thorough
+        self._plain = plain
         self.counts: list[Count] = []
         self._place: dict[int, tuple[Count, int]] = {}  # of wishes that are counts
         self._waiting: list[tuple[list[int], int]] = []  # cores that are not counted yet
@@ -62,6 +121,8 @@ class Cores:
     def _go(self) -> None:
         """Look for cores, level by level, as long as the turn lasts."""
         costs, board = self._costs, self._costs.board
+        if self._plain is not None:
+            self._plain.turn(self._oracle.until)
         while not self._oracle.late():
             answer = self._oracle.ask(self._asked())
             if answer is None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator
 
 from .board import Settled
 from .costs import Costs
@@ -20,8 +19,6 @@ _LONG, _LONGER = 0.3, 0.5
 _OCCURS = 16
 #: Conflicts between two looks at the clock, and what a clock may not tell from nothing.
 _MOST, _MOMENT = 8000, 0.001
-#: Conflicts of the first question for all clauses together; each next one has twice as many.
-_ALL = 2000
 
 
 def begin(
@@ -105,39 +102,3 @@ def _longer(
         yield costs.oracle, 2 * longer
         yield plain, longer
         yield wishful, longer
-
-
-class Together:
-    """Asks CaDiCaL whether all clauses of a formula hold together, where none is hard.
-
-    It simplifies them first as no other solver here does, which costs nothing where no wish is kept apart.
-    """
-
-    def __init__(self, costs: Costs, clauses: Sequence[Sequence[int]], least: int) -> None:
-        self._costs, self._clauses, self._least = costs, clauses, least
-        self._solver: Any = None
-        self._conflicts = _ALL
-        self.over = False
-
-    def turn(self, until: float) -> None:
-        """Go on until a moment, about; `Settled` if they hold, and a bound, of the lightest, if they cannot."""
-        from pysat.solvers import Solver
-
-        board = self._costs.board
-        while not self.over and time.thread_time() < until:
-            board.look()
-            if self._solver is None:
-                self._solver = Solver(name="cadical195", bootstrap_with=self._clauses)
-            self._solver.conf_budget(self._conflicts)
-            answer = self._solver.solve_limited()
-            if answer:
-                model = dict.fromkeys(self._solver.get_model())
-                self._costs.offer_whole(
-                    [v if v in model else -v for v in range(1, self._costs.first + 1)]
-                )
-                board.look()
-            if answer is not None:
-                self.over = True
-                self._solver.delete()
-                board.raise_to(self._least)
-            self._conflicts *= 2

@@ -10,10 +10,10 @@ from typing import Any
 
 from .board import Board
 from .branching import Branching
-from .cores import Cores
+from .cores import Cores, Simplified
 from .costs import Costs
 from .linear import Linear
-from .tries import Together, begin, circuit
+from .tries import begin, circuit
 from .trim import trim
 
 #: Processor time of branches before almost all else where counters or sums prevail.
@@ -27,8 +27,8 @@ _ALONE, _SMALL = (0.1, 0.2, 0.5), 20_000
 _BEFORE, _CIRCUIT, _BEFORE_EACH = 0.1, 400_000, 3e-6
 #: The same for wishes that always or never hold.
 _TRIMMED = 0.2
-#: The same for all clauses together where none is hard: solvers that assume them one by one take far longer.
-_TOGETHER = 5.0
+#: The same for the question whether all clauses hold, where none is hard.
+_PLAIN = 5.0
 #: Solvers of the provers by number.
 _SOLVERS = ("g4", "g4", "m22", "mcm")
 #: Where the cores raised the lower bound by at least such a share of what is left, they go on at once.
@@ -49,10 +49,11 @@ def prove(formula: dict[str, Any], board: Board, number: int = 0) -> None:
         random.Random(number).shuffle(rows)
         formula = formula | dict(zip(names, zip(*rows, strict=True), strict=True))
     costs = Costs.of(formula, board, _SOLVERS[number % len(_SOLVERS)])
-    together = None
+    breaking, plain = formula.get("breaking", list), None
     if not (number or board.check or any(formula["hard"])) and board.patience == math.inf:
-        together = Together(costs, formula["clauses"], min(formula["weights"], default=0))
-    improve(costs, alone=number % 2 == 1, breaking=formula.get("breaking", list), together=together)
+        least = min(formula["weights"], default=0)
+        plain = Simplified(costs, formula["clauses"], least, breaking())
+    improve(costs, alone=number % 2 == 1, breaking=breaking, plain=plain)
 
 
 def improve(
@@ -60,16 +61,16 @@ def improve(
     *,
     alone: bool = False,
     breaking: Callable[[], Iterable[list[int]]] = list,
-    together: Together | None = None,
+    plain: Simplified | None = None,
 ) -> None:
     """Take turns until `Settled`, or look for cores alone.
 
-    Clauses that break symmetries are asked for where it takes longer than a moment, and `together` whether all
-    of the clauses hold.
+    Clauses that break symmetries are asked for where it takes longer than a moment. Cores wait for the answer
+    to a `plain` question, which their first one repeats with a wish of each clause assumed.
     """
     board, literals = costs.board, sum(map(len, costs.clauses))
     long = board.patience == math.inf and not costs.oracle.premise  # short ones ended before
-    cores = Cores(costs, thorough=long and literals <= _SMALL)
+    cores = Cores(costs, thorough=long and literals <= _SMALL, plain=plain)
     linear = Linear(costs, cores)
     turn, share = _FIRST, 1.0
     whole = not costs.oracle.premise
@@ -89,8 +90,8 @@ def improve(
         counted = simplifies and not alone and bool(costs.counters or costs.sums)
         _branch(branching() if counted else None, board, seconds)
 
-    if together is not None:
-        together.turn(time.thread_time() + _TOGETHER)
+    if plain is not None:
+        plain.turn(time.thread_time() + _PLAIN)
     begin(costs, partial(beside, _OPENING), beside, simplify if simplifies else None)
     if whole:
         soon = literals <= _CIRCUIT and circuit(costs)
@@ -116,8 +117,6 @@ def improve(
             near = board.cost is not None and board.gap <= _NEAR * board.cost
             idle = board.cost == cost and (near or board.lower > before)
             share = max(_LEAST, share / 2) if idle else min(1.0, 2 * share)
-        if together is not None:
-            together.turn(time.thread_time() + turn)
         if simplifies and turn == _FIRST:  # short proofs are over by now
             trim(costs, cores, _TRIMMED)
         turn = min(_LONGEST, _GROWTH * turn)
