@@ -227,8 +227,9 @@ def test_refused_links(links: object) -> None:
         GaugeField(links)
 
 
-def test_the_place_of_a_nan_is_named() -> None:
-    links = LINKS.copy()
+@pytest.mark.parametrize("shape", [LINKS.shape, (4, 4, 4, 4, 4, 3, 3)])
+def test_the_place_of_a_nan_is_named(shape: tuple[int, ...]) -> None:
+    links = np.broadcast_to(np.eye(3, dtype=complex), shape).copy()
     links[1, 0, 1, 0, 3, 2, 1] = complex(1, np.nan)
     with pytest.raises(InputError, match=r"\[1, 0, 1, 0, 3, 2, 1\]"):
         GaugeField(links)

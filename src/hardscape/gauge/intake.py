@@ -77,7 +77,11 @@ def checked_links(links: Any, layout: str | None) -> Any:
     array = as_number_array(links, "links") if xp is np else links
     if layout not in (None, layouts.OURS):
         array = layouts.laid_out(array, layout)
-    _refuse_others(array, layout)
+    other = layouts.pyquda_layout(array.shape)
+    if not layouts.fits_ours(array.shape):
+        ours = "(T, Z, Y, X, 4, Nc, Nc), or of two, three or five dimensions,"
+        hint = f"; {other!r} would fit: GaugeField.from_pyquda takes it" if other else ""
+        raise InputError(f"links have shape {array.shape}; {ours} is needed, Nc = 2 to 8{hint}")
     group(array.shape[-1])
     check_shape(array.shape[-4::-1])
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
@@ -92,6 +96,8 @@ def checked_links(links: Any, layout: str | None) -> Any:
             f"links{position} is {complex(array[tuple(position)])}; matrices near SU(Nc) are "
             f"accepted, with finite entries of at most {_MAX_ENTRY:g}"
         )
+    if layout is None:
+        _refuse_others(array, other)
     return array
 
 
@@ -117,17 +123,9 @@ def in_parts(count: int, size: int, function: Callable[[int, int], R]) -> list[R
         return lanes.map(lambda part: function(part.start, part.stop), ranges)
 
 
-def _refuse_others(array: Any, layout: str | None) -> None:
+def _refuse_others(array: Any, other: str | None) -> None:
     """Refuse arrays that are in another layout, or may be."""
-    ours = "(T, Z, Y, X, 4, Nc, Nc), or of two, three or five dimensions,"
-    other = layouts.pyquda_layout(array.shape)
-    fits = layouts.fits_ours(array.shape)
-    if not fits:
-        hint = f"; {other!r} would fit: GaugeField.from_pyquda takes it" if other else ""
-        raise InputError(f"links have shape {array.shape}; {ours} is needed, Nc = 2 to 8{hint}")
-    if layout is not None:
-        return
-    if array.ndim == 7 and array.size:
+    if array.ndim == 7:
         _refuse_better(array, other)
     if other is None:
         return
