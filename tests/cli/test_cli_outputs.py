@@ -197,6 +197,20 @@ def test_a_caller_keeps_its_output(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     assert (tmp_path / "out").read_bytes()
 
 
+def test_names_that_the_output_has_no_characters_for(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """An answer is not lost for the name of its file."""
+    raw = io.BytesIO()
+    written = tmp_path / "β\udcff.ildg"
+    words = ["gauge", "convert", str(ROOT / "examples/hot4.nersc"), str(written)]
+    monkeypatch.setattr(sys, "argv", ["hardscape", *words])
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, "latin-1"))
+    assert main() == 0
+    assert raw.getvalue().endswith(rb"\u03b2\udcff.ildg (ildg)" + b"\n")
+    assert written.exists()
+
+
 def test_a_name_that_tells_no_format_is_told_the_option(capsys: Captured) -> None:
     assert main(["xorsat", "generate", "--num-variables", "24", "-o", "-"]) == 2
     out, err = capsys.readouterr()

@@ -103,7 +103,7 @@ def main(tokens: Sequence[str] | None = None) -> int:
         note("error: standard output is closed; nothing could be printed")
         return 1
     if tokens is None:
-        _buffer_output()
+        _prepare_output()
     try:
         with one_call(), _signals_interrupt(last=tokens is None and words[:1] == ["maxsat"]):
             _log_as_asked()
@@ -195,14 +195,18 @@ def _open_streams() -> bool:
     return ready
 
 
-def _buffer_output() -> None:
-    """Give this process's output a buffer, up to the end of each line, where PYTHONUNBUFFERED left it without.
+def _prepare_output() -> None:
+    """Have this process's output lose nothing of an answer.
 
-    What one write leaves, as on a disk that is nearly full, would be lost without a word.
+    Where PYTHONUNBUFFERED left it without a buffer, it has one up to the end of each line: what one write
+    leaves, as on a disk that is nearly full, would be lost without a word. Characters that its encoding
+    does not have, of the names of files, are escaped, as on standard error.
     """
     if isinstance(raw := getattr(sys.stdout, "buffer", None), io.RawIOBase):
         how = sys.stdout.encoding, sys.stdout.errors
         sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw), *how, line_buffering=True)
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _log_as_asked() -> None:
