@@ -15,6 +15,7 @@ from hardscape.engine import Cpu, Cuda, CudaStatus, Device, RunOptions, machine,
 from hardscape.engine import device as device_module
 from hardscape.engine.cuda import driver, jit
 from hardscape.engine.cuda.driver import DriverReport, Gpu
+from hardscape.engine.device import device_names
 
 TWO_GPUS = tuple(Gpu(i, "Card", "9.0", 2**34, None, 132) for i in range(2))
 USABLE = CudaStatus(True, "", "", "13.0", "13.1", "1.0", "14.0", TWO_GPUS)
@@ -234,6 +235,19 @@ def test_what_the_driver_says_of_its_gpus(monkeypatch: pytest.MonkeyPatch) -> No
     report = driver.query()
     assert report.reason == report.remedy == ""
     assert report.gpus[1] == Gpu(1, "Card 1", "9.0", 2**37, None, 132)
+
+
+@pytest.mark.parametrize(
+    ("devices", "name"),
+    [
+        ([Cpu(0)], "1 CPU thread(s)"),
+        ([Cpu(i) for i in range(64)], "64 CPU thread(s)"),
+        ([Cuda(1)], "cuda:1"),
+        ([Cuda(0), Cuda(3)], "cuda:0,cuda:3"),
+    ],
+)
+def test_threads_are_counted_and_gpus_are_named(devices: list[Device], name: str) -> None:
+    assert device_names(devices) == name
 
 
 def test_no_driver_library(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -181,6 +181,13 @@ def describe(devices: Sequence[Device]) -> str:
     return " and ".join(f"{count} {word}" for word, count in counts.items() if count)
 
 
+def device_names(devices: Sequence[Device]) -> str:
+    """Devices as results name them where which GPU it was matters: how many threads, and each GPU."""
+    threads = describe([device for device in devices if isinstance(device, Cpu)])
+    others = ",".join(str(device) for device in devices if not isinstance(device, Cpu))
+    return " and ".join(filter(None, (threads, others)))
+
+
 def _distinct(devices: Sequence[Device], asked: object) -> tuple[Device, ...]:
     if len(set(devices)) != len(devices):
         raise InputError(f"device={asked!r} names a device twice; name each once")

@@ -36,6 +36,7 @@ from hardscape.engine import (
     cuda_device,
     solve,
 )
+from hardscape.engine.device import device_names
 from hardscape.engine.lanes import on_its_threads
 from hardscape.errors import BudgetError, InputError, Interrupted, NotConverged
 from hardscape.gauge.domains.gpus import together
@@ -217,7 +218,7 @@ def fix(
     found = replace(
         as_returned(found, options),
         seconds=time.perf_counter() - began,
-        device=held.names() if held else ",".join(map(str, lanes.devices)),
+        device=held.names() if held else device_names(lanes.devices),
         stopped=outcome.cut,
     )
     if outcome.signum:

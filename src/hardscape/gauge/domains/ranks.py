@@ -75,7 +75,7 @@ class Domains(Together):
 
     def names(self) -> str:
         """See `Together.names`."""
-        return "cuda" if self.on_gpus else "cpu:0"
+        return "cuda" if self.on_gpus else "cpu"
 
     def ask(self, name: str, *arguments: Any, whole: Any = None) -> Any:
         """Call a method of every rank's slab; returns what this rank's own returns."""

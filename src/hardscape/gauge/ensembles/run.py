@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.engine import Cpu, Outcome, Partial, RunArguments, RunOptions, solve
+from hardscape.engine.device import device_names
 from hardscape.errors import (
     BudgetError,
     ChecksumError,
@@ -157,7 +158,7 @@ def run_task(
         error_method=plan.error_method,
         bin_size=plan.bin_size,
         seed=options.seed,
-        device=",".join(map(str, options.devices)),
+        device=device_names(options.devices),
         stopped=outcome.cut,
         seconds=time.perf_counter() - began,
     )

@@ -28,6 +28,7 @@ from hardscape.engine import (
     solve,
     split,
 )
+from hardscape.engine.device import device_names
 from hardscape.engine.lanes import on_its_threads
 from hardscape.errors import BudgetError, InputError, Interrupted
 from hardscape.gauge.field import GaugeField, checked_field
@@ -187,7 +188,7 @@ def scan(
     found = replace(
         scanned([points[i] for i in rows["point"]], rows, opened),
         points_total=len(points),
-        device=",".join(map(str, lanes.devices)),
+        device=device_names(lanes.devices),
         seed=lanes.seed,
         stopped=outcome.cut,
         seconds=time.perf_counter() - began,

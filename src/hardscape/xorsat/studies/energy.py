@@ -34,6 +34,7 @@ from hardscape.engine import (
     solve,
     split,
 )
+from hardscape.engine.device import device_names
 from hardscape.errors import InputError, Interrupted
 from hardscape.interrupts import interruptible
 from hardscape.plain import Plain
@@ -325,7 +326,7 @@ def _trace(
         2 * error / n,
         (2.0 * partial["fewest"] - m) / n,
         dynamics,
-        ", ".join(map(str, options.devices)),
+        device_names(options.devices),
         outcome.cut,
         options.seed,
         outcome.seconds,

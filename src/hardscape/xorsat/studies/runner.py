@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from hardscape.arguments import MAX_SEED, integer, seconds
 from hardscape.engine import Deadline, Device, RunOptions, solve
+from hardscape.engine.device import device_names
 from hardscape.errors import Interrupted
 from hardscape.xorsat.methods.quasi_greedy.plan import Dynamics
 from hardscape.xorsat.methods.quasi_greedy.rounds import GROUP, Best, Schedule
@@ -59,7 +60,7 @@ class QuasiGreedyRunner:
         first = self._options.devices[0]
         self._rounds = schedule.rounds(system, 0, SIDES[type(first)], first)
         self.clones = self._rounds.groups * GROUP
-        self.device = ", ".join(map(str, self._options.devices))
+        self.device = device_names(self._options.devices)
 
     def __call__(self, seed: int, timeout: float) -> tuple[bool, int, float]:
         """Search once.

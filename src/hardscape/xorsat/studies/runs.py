@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.engine import Context, Device, Kernel, Partial, Shard, ShardResult, Work, split
+from hardscape.engine.device import device_names
 from hardscape.xorsat.methods.quasi_greedy.plan import Dynamics, default_w1
 from hardscape.xorsat.methods.quasi_greedy.rounds import GROUP, Rounds, Schedule
 from hardscape.xorsat.methods.quasi_greedy.work import SIDES
@@ -136,7 +137,7 @@ def quasi_greedy_trial(
         system.num_variables,
         rounds.groups * GROUP,
         table[min(len(table) - 1, 1)],
-        ", ".join(map(str, devices)),
+        device_names(devices),
         dynamics,
         SIDES[kind].kernel(rounds),
     )

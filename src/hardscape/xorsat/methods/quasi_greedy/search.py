@@ -11,6 +11,7 @@ from typing import Unpack
 from numpy.typing import ArrayLike
 
 from hardscape.engine import RunArguments, RunOptions, solve
+from hardscape.engine.device import device_names
 from hardscape.errors import Interrupted
 from hardscape.interrupts import interruptible
 from hardscape.xorsat.methods.quasi_greedy.improvements import Improvement, Watch
@@ -136,7 +137,7 @@ def search(
     result = replace(
         found,
         seconds=monotonic() - began,
-        device=", ".join(map(str, options.devices)),
+        device=device_names(options.devices),
         stopped="" if found.reached else ended,
     )
     if watch is not None:
