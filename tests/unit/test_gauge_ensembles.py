@@ -281,6 +281,17 @@ def test_ten_configurations_through_hdf5_cut_short_and_gone_on_with(
         assert once.read_bytes() == twice.read_bytes()
 
 
+def test_an_ensemble_is_asked_by_the_names_of_its_columns(folder: Path) -> None:
+    found = gauge.observables(folder / "cfg.*", device="cpu")
+    assert list(found) == list(found.values)
+    assert "plaquette" in found
+    assert 0 not in found
+    assert all(found[name] is found.values[name] for name in found)
+    for name in ("plaquete", 0):
+        with pytest.raises(InputError, match="plaquette"):
+            found[name]  # type: ignore[index]
+
+
 def test_the_jackknife() -> None:
     random = np.random.default_rng(2)
     samples = random.normal(3.0, 1.0, size=(40, 2))

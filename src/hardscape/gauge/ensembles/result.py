@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.errors import needed
+from hardscape.errors import InputError, needed
 from hardscape.figures import COLORS, GREY, finish, new_figure
 from hardscape.files import path_of, plain_name, store
 from hardscape.gauge.ensembles.averages import Average, ErrorMethod, average
@@ -86,8 +86,17 @@ class Ensemble(Plain):
         return len(self.files)
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        """A column."""
+        """A column; an InputError for a name that none has."""
+        if name not in self:
+            raise InputError(f"column {name!r}; {', '.join(self)} are accepted")
         return self.values[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.values
+
+    def __iter__(self) -> Iterator[str]:
+        """Names of columns, as of a table of pandas."""
+        return iter(self.values)
 
     @property
     def columns(self) -> tuple[str, ...]:
