@@ -222,3 +222,11 @@ def test_a_time_limit_ends_the_annealing_early() -> None:
     assert 0 <= found.info["beta"] < 1
     assert found.num_states == 10
     np.testing.assert_array_equal(found.energies, model.energy(found.states))
+
+
+def test_a_reason_of_many_methods_is_told_once() -> None:
+    with pytest.raises(InputError) as caught:
+        hardscape.spectrum(dense_gaussian(70, 1), 1, prune=False)
+    reasons = str(caught.value).split("; ")
+    assert len(reasons) == len(set(reasons)) > 1
+    assert sum("prune=False" in reason for reason in reasons) == 1

@@ -434,7 +434,7 @@ def _row(wanted: Wanted, method: str, prune: bool, options: RunOptions) -> Lowes
         if not (refusal := row.refusal(wanted, prune)):
             return row
         _log.debug("spectrum of %d spins: not by %s: %s", n, row.name, refusal)
-    told = "; ".join(row.refusal(wanted, prune) for row in able)
+    told = "; ".join(dict.fromkeys(row.refusal(wanted, prune) for row in able))
     raise InputError(
         f"no method takes a model of {n} spins with method={method!r}: {told} "
         "(hardscape.ising.search and mps_spectrum take any model, and prove nothing)"
