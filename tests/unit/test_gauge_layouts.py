@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import h5py
 import numpy as np
 import pytest
 
 from hardscape.errors import FormatError, InputError
-from hardscape.gauge import GaugeField, formats, generate
+from hardscape.gauge import GaugeField, fix, formats, generate
 from hardscape.gauge.layouts import Layout
 
 OURS = "t z y x mu a b"
@@ -109,6 +110,7 @@ def test_noise_of_few_plaquettes_does_not_stand_out(
             formats.read(path, format="raw", shape=extents)
 
 
+@pytest.mark.filterwarnings("ignore:shape and plaquette")
 def test_an_array_of_few_random_links_is_not_read_in_another_order(tmp_path: Path) -> None:
     for seed in range(20, 40):
         field = GaugeField.random((2, 4, 2, 4), 2, seed=seed)
@@ -117,6 +119,27 @@ def test_an_array_of_few_random_links_is_not_read_in_another_order(tmp_path: Pat
             assert formats.read(tmp_path / "u.npy") == field
         except FormatError:
             assert formats.read(tmp_path / "u.npy", layout=OURS) == field
+
+
+@pytest.mark.parametrize("kind", ["landau", "coulomb"])
+def test_an_array_of_a_fixed_field_is_not_read_in_another_order(
+    kind: Literal["landau", "coulomb"], tmp_path: Path
+) -> None:
+    """Its links are like their neighbours in any order; where nothing tells it, writing tells that."""
+    refused = 0
+    for seed, shape in enumerate([(3, 2, 3, 4), (3, 3, 2, 4), (2, 2, 6, 4), (3, 2, 4, 4)]):
+        hot = generate(shape, 6.0, nc=2, seed=seed, sweeps=4, device="cpu")
+        field = fix(hot, kind, theta=1e-6, device="cpu").fixed()
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            field.to_file(tmp_path / "u.npy")
+        try:
+            assert formats.read(tmp_path / "u.npy") == field
+        except FormatError:
+            assert told
+            refused += 1
+        assert formats.read(tmp_path / "u.npy", layout=OURS) == field
+    assert refused
 
 
 def test_writing_raw(tmp_path: Path) -> None:

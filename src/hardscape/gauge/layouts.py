@@ -50,7 +50,7 @@ _OF_ARRAYS = tuple(
 #: Sites that are looked at: at first, and of those layouts that are left.
 _FEW, _SOME, _MANY = 64, 256, 1024
 #: Sites of a close look.
-_MOST = 4096
+MOST = 4096
 #: By how much a plaquette must stand out for links to be taken as being in order; what is left of it in
 #: the wrong one is at most a third, and noise of `_MANY` sites 0.01.
 STANDS_OUT = 0.05
@@ -392,7 +392,8 @@ def noise(nc: int, extents: Sequence[int]) -> float:
 def better_layout(array: Any, assumed: str | None) -> str | None:
     """The layout in which links of an array of seven axes are in order, if in the assumed one they are not.
 
-    Of layouts that differ by the names of axes alone, which nothing tells, it is the one with equal extents in
+    Its plaquette stands out, too: links that were fixed to a gauge are like their neighbours in any order. Of
+    layouts that differ by the names of axes alone, which nothing tells, it is the one with equal extents in
     space, or the more usual one.
     """
     if assumed is not None and in_order(laid_out(array, assumed), _SOME, 5.0):
@@ -401,9 +402,14 @@ def better_layout(array: Any, assumed: str | None) -> str | None:
     found = [
         name
         for name, view in views.items()
-        if orthonormal(view) and in_order(view, _SOME, 1.0) and in_order(view, _MOST, 5.0)
+        if orthonormal(view) and in_order(view, _SOME, 1.0) and in_order(view, MOST, 5.0)
     ]
-    if not found or assumed in found:
+    if assumed in found:
+        return None
+    if assumed is not None:
+        stated = sampled(laid_out(array, assumed))
+        found = [name for name in found if sampled(views[name]) > stated + STANDS_OUT]
+    if not found:
         return None
     return min(found, key=lambda name: len({*views[name].shape[1:4]}) > 1)
 

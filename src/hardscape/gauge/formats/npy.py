@@ -7,6 +7,7 @@ plaquette tells which one it is: qcd_ml's arrays, which are mu x y z t a b, are 
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Iterator
 from typing import Any, Literal
 
@@ -40,12 +41,14 @@ def in_layout(source: Source, array: NDArray[Any], layout: str | None) -> Conten
         raise source.error(None, f"holds an array of shape {array.shape}, which are no links")
     notes: tuple[str, ...] = ()
     if layout is None:
-        pyquda = layouts.pyquda_layout(array.shape)
-        ours = layouts.fits_ours(array.shape)
-        assumed = layouts.OURS if ours else pyquda
-        layout = layouts.better_layout(array, assumed) if array.ndim == 7 else None
+        layout = _told(array)
         if layout is None:
-            layout = _chosen(source, array, pyquda) if pyquda and ours else assumed or layouts.OURS
+            names = f"{layouts.ours(array.shape[-3])!r} or {layouts.pyquda_layout(array.shape)!r}"
+            raise source.error(
+                None,
+                f"holds links of shape {array.shape}, which are {names}, and the plaquette does not tell; "
+                "layout= (--layout) does",
+            )
         usual = (layouts.OURS, layouts.ours(array.ndim - 3))
         notes = () if layout in usual else (f"taken for links in the order {layout!r}",)
     try:
@@ -55,17 +58,21 @@ def in_layout(source: Source, array: NDArray[Any], layout: str | None) -> Conten
         raise source.error(None, str(error)) from None
 
 
-def _chosen(source: Source, array: NDArray[Any], pyquda: str) -> str:
+def _told(array: NDArray[Any]) -> str | None:
+    """The layout that shape and plaquette of an array tell; None where they leave two."""
+    pyquda = layouts.pyquda_layout(array.shape)
+    ours = layouts.fits_ours(array.shape)
+    assumed = layouts.OURS if ours else pyquda
+    better = layouts.better_layout(array, assumed) if array.ndim == 7 else None
+    if better or not (pyquda and ours):
+        return better or assumed or layouts.OURS
     names = (layouts.ours(array.shape[-3]), pyquda)
-    winner, highest, second = layouts.best([layouts.laid_out(array, name) for name in names])
+    views = [layouts.laid_out(array, name) for name in names]
+    winner, highest, second = layouts.best(views)
     noise = layouts.noise(array.shape[-1], array.shape[:-3])
-    if highest - second <= max(layouts.STANDS_OUT, noise):
-        raise source.error(
-            None,
-            f"holds links of shape {array.shape}, which are {names[0]!r} or {names[1]!r}, and the plaquette "
-            "does not tell; layout= (--layout) does",
-        )
-    return names[winner]
+    # Links that were fixed to a gauge have large plaquettes in any order.
+    told = highest - second > max(layouts.STANDS_OUT, noise)
+    return names[winner] if told and layouts.in_order(views[winner], layouts.MOST, 2.0) else None
 
 
 def write(
@@ -77,10 +84,15 @@ def write(
 ) -> Iterator[bytes | NDArray[Any]]:
     """Write an array."""
     field = in_precision(field, precision, any_dimension=True)
-    order = layouts.Layout.parse(layout or layouts.ours(field.dimensions))
-    numbers = order.numbers(field.links)
+    order = layout or layouts.ours(field.dimensions)
+    numbers = layouts.Layout.parse(order).numbers(field.links)
+    numbers = np.ascontiguousarray(numbers, dtype=field.dtype.newbyteorder(byteorder))
+    if layout is None and _told(numbers) not in (order, layouts.OURS):
+        warnings.warn(
+            f"shape and plaquette do not tell the order of the array's axes; layout={order!r} (--layout) "
+            "reads it, and .npz tells it",
+            stacklevel=2,
+        )
     file = io.BytesIO()
-    np.lib.format.write_array(
-        file, np.ascontiguousarray(numbers, dtype=field.dtype.newbyteorder(byteorder))
-    )
+    np.lib.format.write_array(file, numbers)
     yield file.getvalue()
