@@ -369,7 +369,7 @@ def orthonormal(links: Any) -> bool:
 
 
 def best(links: Sequence[Any]) -> tuple[int, float, float]:
-    """The number of the links with the largest plaquette, that plaquette, and the next one."""
+    """The number of the links with the largest plaquette, that plaquette, and the next one; -2 without one."""
     first = [sampled(x, _FEW) for x in links]
     left = np.argsort(first)[::-1][:12]
     second = {int(i): sampled(links[int(i)]) for i in left}
@@ -377,7 +377,7 @@ def best(links: Sequence[Any]) -> tuple[int, float, float]:
     # Layouts may hold the very same links: the first of them stands for all.
     winner = min(i for i in order if second[i] == second[order[0]])
     rest = [second[i] for i in order if second[i] != second[winner]]
-    return winner, second[winner], max(rest, default=-1.0)
+    return winner, second[winner], max(rest, default=-2.0)
 
 
 def noise(nc: int, extents: Sequence[int]) -> float:

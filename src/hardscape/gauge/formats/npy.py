@@ -70,6 +70,8 @@ def _told(array: NDArray[Any]) -> str | None:
     views = [layouts.laid_out(array, name) for name in names]
     winner, highest, second = layouts.best(views)
     noise = layouts.noise(array.shape[-1], array.shape[:-3])
+    if second < -1:  # of links that are all the same
+        return names[winner]
     # Links that were fixed to a gauge have large plaquettes in any order.
     told = highest - second > max(layouts.STANDS_OUT, noise)
     return names[winner] if told and layouts.in_order(views[winner], layouts.MOST, 2.0) else None
