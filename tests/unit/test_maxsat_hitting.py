@@ -147,7 +147,7 @@ def test_a_second_opinion_takes_no_bound_of_propagation():
     assert (result.status, result.cost) == ("OPTIMUM FOUND", 14)
 
 
-@pytest.mark.parametrize(("seed", "least"), [(403, 58), (404, 68)])
+@pytest.mark.parametrize(("seed", "least"), [(403, 58), (405, 75)])
 def test_small_changes_around_a_clause_are_found(seed, least):
     """Least costs by RC2; without looks around violated clauses, most of these runs stop short of them."""
     variables, soft, weights, hard = upgrade(65, 5, seed)

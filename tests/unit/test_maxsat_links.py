@@ -69,8 +69,9 @@ def ladder(size, first=1):
 
 
 def threes(size):
-    """Clauses of three literals in a row: without any, nearly all would be the ladder's."""
-    return [[v + 1, (v + 1) % size + 1, (v + 2) % size + 1] for v in range(size)]
+    """Clauses of three with as many more variables: without any, nearly all would be the ladder's."""
+    first = 2 * size + 1
+    return [[v + 1, first + v, -(first + (v + 1) % size)] for v in range(size)]
 
 
 def hard_of(formula):
@@ -88,11 +89,12 @@ def test_a_ladder_becomes_its_pairs():
     steps, pairs = ladder(8)
     wishes = [[v] for v in range(1, 9)]
     found = presolve(Formula.from_clauses(wishes, range(1, 9), hard=steps + threes(8)))
-    assert found.original.tolist() == list(range(1, 9))
-    assert hard_of(found.formula) == sorted(map(sorted, pairs + threes(8)))
-    one = np.eye(8, dtype=np.uint8)
+    assert found.original.tolist() == [*range(1, 9), *range(17, 25)]
+    as_left = [[x - (x > 8) * 8 + (x < -8) * 8 for x in clause] for clause in threes(8)]
+    assert hard_of(found.formula) == sorted(map(sorted, pairs + as_left))
+    one = np.eye(16, dtype=np.uint8)
     lifted = found.lift(one)
-    assert lifted.shape == (8, 16)
+    assert lifted.shape == (16, 24)
     assert all(hold(steps, x) for x in lifted)
 
 
@@ -120,21 +122,21 @@ def copies(clauses, variables, wished, count):
 
 def test_nothing_goes_where_the_formula_would_grow_by_too_much():
     steps, pairs = ladder(50)
-    few, many = (presolve(copies(steps + threes(50), 100, 50, k)) for k in (600, 1000))
+    few, many = (presolve(copies(steps + threes(50), 150, 50, k)) for k in (600, 1000))
     assert (len(few.links[0]), few.formula.num_hard) == (600 * 49, 600 * (len(pairs) + 50))
     assert many.links is None
-    assert many.formula.num_variables == 1000 * 99  # the last of a ladder is true at no cost
+    assert many.formula.num_variables == 1000 * 149  # the last of a ladder is true at no cost
 
 
 def test_nothing_goes_where_nearly_all_is_counters():
     steps, _ = ladder(8)
     assert presolve(copies(steps, 16, 8, 3)).links is None
-    assert presolve(copies(steps + threes(8), 16, 8, 3)).links is not None
+    assert presolve(copies(steps + threes(8), 24, 8, 3)).links is not None
 
 
 def test_what_has_many_resolvents_stays():
     steps, _ = ladder(60)
-    found = presolve(copies(steps + threes(60), 120, 60, 1))
+    found = presolve(copies(steps + threes(60), 180, 60, 1))
     assert 0 < len(found.links[0]) < 59
     rng = np.random.default_rng(1)
     for x in rng.integers(0, 2, (50, found.formula.num_variables), dtype=np.uint8):

@@ -243,13 +243,13 @@ def test_stops():
     assert len(done) == 1
 
 
-@pytest.mark.parametrize("hard", [200, 330])
-def test_the_same_seed_with_turns_of_both_searches(hard):
-    f = partial_formula(150, hard, 100, 7)
+@pytest.mark.parametrize(("n", "hard", "soft"), [(150, 200, 100), (400, 560, 500)])
+def test_the_same_seed_with_turns_of_both_searches(n, hard, soft):
+    f = partial_formula(n, hard, soft, 7)
     many = [solve(f, method="weighting", seed=3, max_flips=60_000, threads=2) for _ in range(5)]
     assert len({(x.cost, x.flips, x.assignment.tobytes()) for x in many}) == 1
     proven = many[0].status == "OPTIMUM FOUND"
-    assert proven == (hard == 200)
+    assert proven == (n == 150)
     assert (many[0].flips < 120_000) if proven else many[0].flips == 120_000
 
 

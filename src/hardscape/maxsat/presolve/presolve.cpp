@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "maxsat/instance.hpp"
+#include "maxsat/presolve/equals.hpp"
 #include "maxsat/presolve/links.hpp"
 #include "native/arrays.hpp"
 
@@ -24,6 +25,29 @@ using Presolved =
                NumpyArray<std::int32_t>, NumpyArray<std::int32_t>, NumpyArray<std::int32_t>,
                NumpyArray<std::int64_t>, NumpyArray<std::uint8_t>, NumpyArray<std::int32_t>,
                NumpyArray<std::int32_t>, NumpyArray<std::int32_t>>;
+
+// Clauses of literals that follow from others that are looked at, a tenth of a second.
+constexpr std::size_t kLooks = 10'000'000;
+
+// Presolves what is left once more; false if stopped.
+bool again(Left& left, std::vector<std::int8_t>& fixed, unsigned __int128& constant,
+           bool& unsatisfiable, const Poll& stopped) {
+  const Clauses given(static_cast<std::uint32_t>(left.original.size()), left.literals, left.offsets,
+                      left.weights, left.hard);
+  Presolve work(given, stopped);
+  work.run();
+  if (work.incomplete) return false;
+  unsatisfiable = work.unsatisfiable;
+  constant += work.constant;
+  for (std::size_t v = 0; v < left.original.size(); ++v)
+    if (work.fixed[v] >= 0) fixed[static_cast<std::size_t>(left.original[v]) - 1] = work.fixed[v];
+  Left next;
+  if (!unsatisfiable) next = work.collect();
+  if (work.incomplete) return false;
+  for (std::int32_t& v : next.original) v = left.original[static_cast<std::size_t>(v) - 1];
+  left = std::move(next);
+  return true;
+}
 
 // Nothing where `stop` was set meanwhile.
 std::optional<Presolved> presolve(const nb::object& formula,
@@ -46,6 +70,13 @@ std::optional<Presolved> presolve(const nb::object& formula,
     if (!spared && !unsatisfiable && !work.incomplete) left = work.collect();
     fixed = std::move(work.fixed);
     incomplete = work.incomplete || !Linking(left, stopped).run(links);
+    std::size_t looks = kLooks;
+    for (bool changes = true; changes && !incomplete && !unsatisfiable;) {
+      Equals equals(left, looks, stopped);
+      incomplete = !equals.run(links);
+      changes = !incomplete && equals.changes();
+      if (changes) incomplete = !again(left, fixed, constant, unsatisfiable, stopped);
+    }
   }
   if (incomplete) return std::nullopt;
   return Presolved(spared, unsatisfiable, static_cast<std::uint64_t>(constant >> 64),

@@ -1,0 +1,240 @@
+// Literals that hard clauses make equal, of which one can stand for all. A literal implies what
+// clauses of two say, and the last literal of a longer one whose others those make false (hyper
+// binary resolution, F. Bacchus, AAAI 2002); what implies one another in a ring is equal (strongly
+// connected components, R. E. Tarjan, SIAM J. Comput. 1, 146, 1972). A value of one thing that
+// excludes all values of another but one is equal to that where it is so the other way round.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "maxsat/instance.hpp"
+#include "maxsat/presolve/links.hpp"
+
+namespace hardscape::maxsat {
+
+class Equals {
+ public:
+  // Looks at so many clauses of literals that follow at most, and takes them from `looks`.
+  Equals(Left& left, std::size_t& looks, const Poll& stopped)
+      : left_(left), looks_(looks), stopped_(stopped) {}
+
+  // Puts one literal for all that are equal, and says of each variable that went which it is; adds
+  // the negation of a literal from which a contradiction follows. False if stopped on the way.
+  bool run(Links& links) {
+    if (left_.literals.size() > kMost || left_.clauses() == 0) return true;
+    if (!imply() || !follow() || !join()) return false;
+    if (changes()) replace(links);
+    return true;
+  }
+
+  // Whether clauses have changed, which presolve may shorten now: not for the sake of few
+  // variables.
+  bool changes() const {
+    const std::size_t gone = joined_ + refuted_.size();
+    return gone > 0 && gone >= codes() / 2 / kNoticed;
+  }
+
+ private:
+  // Lists of some literals for each literal.
+  struct Lists {
+    std::vector<std::uint32_t> first, items;
+    std::pair<std::uint32_t, std::uint32_t> of(std::uint32_t l) const {
+      return {first[l], first[l + 1]};
+    }
+  };
+
+  std::size_t codes() const { return 2 * left_.original.size(); }
+  std::size_t length(std::size_t c) const {
+    return static_cast<std::size_t>(left_.offsets[c + 1] - left_.offsets[c]);
+  }
+  std::uint32_t literal(std::size_t c, std::size_t k) const {
+    return Clauses::code(left_.literals[static_cast<std::size_t>(left_.offsets[c]) + k]);
+  }
+
+  // `each(put)` calls put(l, item) for all items, twice in the same order.
+  template <class Each>
+  bool list(Lists& lists, Each&& each) {
+    lists.first.assign(codes() + 1, 0);
+    if (!each([&](std::uint32_t l, std::uint32_t) { ++lists.first[l + 1]; })) return false;
+    for (std::size_t l = 0; l < codes(); ++l) lists.first[l + 1] += lists.first[l];
+    lists.items.resize(lists.first.back());
+    std::vector<std::uint32_t> at(lists.first.begin(), lists.first.end() - 1);
+    return each([&](std::uint32_t l, std::uint32_t item) { lists.items[at[l]++] = item; });
+  }
+
+  bool each_hard(auto&& act) {
+    for (std::uint32_t c = 0; c < left_.clauses(); ++c) {
+      if (stopped_(c)) return false;
+      if (left_.hard[c]) act(c);
+    }
+    return true;
+  }
+
+  // What each literal implies by clauses of two, and longer clauses of each literal.
+  bool imply() {
+    return list(implied_,
+                [&](auto&& put) {
+                  return each_hard([&](std::uint32_t c) {
+                    if (length(c) != 2) return;
+                    put(literal(c, 0) ^ 1, literal(c, 1));
+                    put(literal(c, 1) ^ 1, literal(c, 0));
+                  });
+                }) &&
+           list(longer_, [&](auto&& put) {
+             return each_hard([&](std::uint32_t c) {
+               for (std::size_t k = 0; length(c) > 2 && k < length(c); ++k) put(literal(c, k), c);
+             });
+           });
+  }
+
+  // What each literal implies by one longer clause besides, as far as few are looked at.
+  bool follow() {
+    std::vector<std::uint32_t> all(left_.clauses());  // of a clause, its literals' exclusive or
+    if (!each_hard([&](std::uint32_t c) {
+          for (std::size_t k = 0; k < length(c); ++k) all[c] ^= literal(c, k);
+        }))
+      return false;
+    std::vector<std::uint32_t> falses(left_.clauses()), rest = all, met;
+    std::vector<std::uint8_t> true_(codes());
+    const std::size_t most = looks_;
+    const auto pays = [&] { return looks_ > 0 && most - looks_ < kTried + kEach * found_.size(); };
+    for (std::uint32_t a = 0; a < codes() && pays(); ++a) {
+      if (stopped_(a % 64 ? 1 : 0)) return false;
+      const auto [from, to] = implied_.of(a);
+      if (from == to) continue;
+      met.clear();
+      bool contradicted = false;
+      const auto hold = [&](std::uint32_t l) {
+        true_[l] = 1;
+        contradicted |= true_[l ^ 1];
+        const auto [begin, end] = longer_.of(l ^ 1);
+        looks_ -= std::min<std::size_t>(looks_, end - begin);
+        for (std::uint32_t i = begin; i < end; ++i) {
+          const std::uint32_t c = longer_.items[i];
+          if (falses[c]++ == 0) met.push_back(c);
+          rest[c] ^= l ^ 1;
+        }
+      };
+      hold(a);
+      for (std::uint32_t i = from; i < to; ++i)
+        if (!true_[implied_.items[i]]) hold(implied_.items[i]);
+      for (const std::uint32_t c : met) {
+        contradicted |= falses[c] == length(c);
+        if (falses[c] + 1 == length(c) && !true_[rest[c]]) {
+          found_.emplace_back(a, rest[c]);
+          true_[rest[c]] = 2;
+        }
+      }
+      if (contradicted) refuted_.push_back(a);
+      for (const std::uint32_t c : met) {
+        if (falses[c] + 1 == length(c)) true_[rest[c]] = 0;
+        falses[c] = 0;
+        rest[c] = all[c];
+      }
+      true_[a] = 0;
+      for (std::uint32_t i = from; i < to; ++i) true_[implied_.items[i]] = 0;
+    }
+    const Lists plain = std::move(implied_);
+    return list(implied_, [&](auto&& put) {
+      for (std::uint32_t l = 0; l < codes(); ++l)
+        for (std::uint32_t i = plain.first[l]; i < plain.first[l + 1]; ++i) put(l, plain.items[i]);
+      for (const auto& [a, b] : found_) {
+        put(a, b);
+        put(b ^ 1, a ^ 1);
+      }
+      return true;
+    });
+  }
+
+  // Components, by one search in depth without recursion; the least literal stands for each.
+  bool join() {
+    stands_.assign(codes(), kNone);
+    std::vector<std::uint32_t> index(codes(), kNone), low(codes()), stack, path;
+    std::vector<std::uint32_t> at(codes());
+    std::uint32_t count = 0;
+    for (std::uint32_t root = 0; root < codes(); ++root) {
+      if (index[root] != kNone) continue;
+      if (stopped_(root)) return false;
+      path.push_back(root);
+      while (!path.empty()) {
+        const std::uint32_t l = path.back();
+        if (index[l] == kNone) {
+          index[l] = low[l] = count++;
+          at[l] = implied_.first[l];
+          stack.push_back(l);
+        }
+        bool deeper = false;
+        for (; at[l] < implied_.first[l + 1] && !deeper; ++at[l]) {
+          const std::uint32_t next = implied_.items[at[l]];
+          if (index[next] == kNone) {
+            path.push_back(next);
+            deeper = true;
+            break;
+          }
+          if (stands_[next] == kNone) low[l] = std::min(low[l], low[next]);
+        }
+        if (deeper) continue;
+        path.pop_back();
+        if (low[l] == index[l]) close(stack, l);
+        if (!path.empty() && stands_[l] == kNone)
+          low[path.back()] = std::min(low[path.back()], low[l]);
+      }
+    }
+    return true;
+  }
+
+  // All that lie above a literal on the stack are equal to it.
+  void close(std::vector<std::uint32_t>& stack, std::uint32_t l) {
+    const auto begin = std::ranges::find(stack.rbegin(), stack.rend(), l).base() - 1;
+    const std::uint32_t least = *std::min_element(begin, stack.end());
+    joined_ += static_cast<std::size_t>(stack.end() - begin - 1);
+    for (auto each = begin; each != stack.end(); ++each) stands_[*each] = least;
+    stack.erase(begin, stack.end());
+  }
+
+  // A literal that equals its own negation can be neither: then both are demanded.
+  void replace(Links& links) {
+    for (std::uint32_t v = 0; v < codes() / 2; ++v) {
+      std::uint32_t& stands = stands_[2 * v];
+      if (stands == stands_[2 * v + 1]) {
+        refuted_.push_back(2 * v);
+        refuted_.push_back(2 * v + 1);
+        stands = 2 * v;
+        stands_[2 * v + 1] = 2 * v + 1;
+      }
+      // The least of the negations is the negation of the least but for the sign.
+      if (stands >> 1 == v) continue;
+      links.variables.push_back(left_.original[v]);
+      const std::int32_t number = left_.original[stands >> 1];
+      links.literals.push_back(stands & 1 ? number : -number);  // true where this is false
+      links.offsets.push_back(static_cast<std::int32_t>(links.literals.size()));
+    }
+    for (std::int32_t& x : left_.literals) x = Clauses::literal(stands_[Clauses::code(x)]);
+    for (const std::uint32_t l : refuted_) {
+      left_.literals.push_back(Clauses::literal(stands_[l ^ 1]));
+      left_.offsets.push_back(static_cast<std::int32_t>(left_.literals.size()));
+      left_.weights.push_back(0);
+      left_.hard.push_back(1);
+    }
+  }
+
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+  static constexpr std::size_t kMost = 2'000'000;  // literals of a formula that is looked at
+  static constexpr std::size_t kNoticed = 100;     // one in so many variables
+  // Clauses of literals that follow that are looked at, and for each implication found.
+  static constexpr std::size_t kTried = 2'000'000, kEach = 200;
+
+  Left& left_;
+  std::size_t& looks_;
+  Poll stopped_;
+  Lists implied_, longer_;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> found_;  // implications
+  std::vector<std::uint32_t> refuted_, stands_;  // literals; of each, the one that stands for it
+  std::size_t joined_ = 0;                       // literals that others stand for
+};
+
+}  // namespace hardscape::maxsat
