@@ -1,8 +1,8 @@
-// Which clause-weighting search suits a formula; and two of them in turns. Where encodings are
+// Which clause-weighting search suits a formula; and several in turns. Where encodings are
 // deep, weights of hard clauses take long to learn, and a restart would lose them; elsewhere
 // restarts are what helps. So one search goes on, under pressure or, where no clause is hard, with
-// weights that fall again, beside one that begins anew time after time, and who has found less has
-// fewer flips.
+// weights that fall again, beside one that begins anew time after time, and, where clauses are
+// about values of things, annealing; who has found less has fewer flips.
 #pragma once
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "maxsat/methods/values/annealing.hpp"
 #include "maxsat/methods/weighting/weighting.hpp"
 
 namespace hardscape::maxsat {
@@ -22,14 +23,16 @@ constexpr std::uint64_t kTurn = 4096;
 
 class Alternation final : public AnyWeighting {
  public:
-  Alternation(std::unique_ptr<AnyWeighting> first, std::unique_ptr<AnyWeighting> second,
-              std::uint64_t turn)
-      : searches_{std::move(first), std::move(second)},
+  Alternation(std::vector<std::unique_ptr<AnyWeighting>> searches, std::uint64_t turn)
+      : searches_(std::move(searches)),
+        courses_(searches_.size()),
         turn_(turn),
         whole_(kFirst * turn),
         left_(whole_) {}
 
-  bool complete() const override { return searches_[0]->complete() && searches_[1]->complete(); }
+  bool complete() const override {
+    return std::ranges::all_of(searches_, [](const auto& search) { return search->complete(); });
+  }
 
   void adopt(const std::uint8_t* value, const volatile std::uint8_t* stop) override {
     for (const auto& search : searches_) search->adopt(value, stop);
@@ -47,11 +50,11 @@ class Alternation final : public AnyWeighting {
       if (found < asked) break;
       if (left_ > 0) continue;
       courses_[now_].went(whole_, searches_[now_]->best_cost());
-      now_ ^= 1;
-      if (!begun_) {  // the first one leaves pressing to the second, which has as much
-        searches_[0]->temper(kAnew);
-        begun_ = true;
-        left_ = whole_;
+      now_ = (now_ + 1) % searches_.size();
+      if (begun_ < searches_.size() && now_ > 0) {
+        if (now_ == 1) searches_[0]->temper(kAnew);  // it leaves pressing to the second
+        ++begun_;
+        left_ = whole_ = kFirst * turn_;
         continue;
       }
       left_ = whole_ = behind() ? turn_ / kLess : turn_;
@@ -62,7 +65,9 @@ class Alternation final : public AnyWeighting {
   const WideCost& best_cost() const override { return better().best_cost(); }
   const std::vector<std::uint8_t>& best() const override { return better().best(); }
   std::uint64_t restarts() const override {
-    return searches_[0]->restarts() + searches_[1]->restarts();
+    std::uint64_t sum = 0;
+    for (const auto& search : searches_) sum += search->restarts();
+    return sum;
   }
   void temper(Tempers tempers) override {
     for (const auto& search : searches_) search->temper(tempers);
@@ -71,7 +76,7 @@ class Alternation final : public AnyWeighting {
  private:
   static constexpr std::uint64_t kLess = 4;  // turns of who is behind in one of the other
   static constexpr std::uint64_t kFirst =
-      8;  // turns that both begin with: small formulas end there
+      8;  // turns that each begins with: small formulas end there
   // Turns of each, or flips where these are fewer, before one may be behind.
   static constexpr std::uint64_t kTried = 32, kMostTried = 500'000;
 
@@ -96,22 +101,26 @@ class Alternation final : public AnyWeighting {
     std::vector<std::pair<std::uint64_t, WideCost>> found_;
   };
 
-  // Whether the search whose turn it is had found less than the other one after as many flips.
+  // Whether the search whose turn it is had found less than another one after as many flips.
   bool behind() const {
-    const std::uint64_t both = std::min(courses_[0].flips(), courses_[1].flips());
-    const bool tried = both >= std::min(kTried * turn_, kMostTried);
-    return tried && courses_[now_ ^ 1].after(both) < courses_[now_].after(both);
+    const std::uint64_t own = courses_[now_].flips();
+    return std::ranges::any_of(courses_, [&](const Course& other) {
+      const std::uint64_t both = std::min(own, other.flips());
+      const bool tried = both >= std::min(kTried * turn_, kMostTried);
+      return tried && other.after(both) < courses_[now_].after(both);
+    });
   }
 
   const AnyWeighting& better() const {
-    return *searches_[searches_[1]->best_cost() < searches_[0]->best_cost()];
+    return **std::ranges::min_element(searches_, {}, [](const auto& search) {
+      return std::make_pair(search->best_cost().hard, search->best_cost().soft);
+    });
   }
 
-  std::unique_ptr<AnyWeighting> searches_[2];
-  Course courses_[2];
+  std::vector<std::unique_ptr<AnyWeighting>> searches_;
+  std::vector<Course> courses_;
   std::uint64_t turn_, whole_, left_;  // of flips: of one that is not behind, of this one, in it
-  bool begun_ = false;                 // whether the second one has had a turn
-  int now_ = 0;
+  std::size_t begun_ = 1, now_ = 0;    // how many have had a turn, and whose it is
 };
 
 // Most occurrences of a variable.
@@ -156,11 +165,14 @@ inline std::unique_ptr<AnyWeighting> weighting_of(
     return make.template operator()<NarrowStates, std::int64_t>(tempers, purpose);
   };
   if (!two) return one(kTempers);
-  return std::make_unique<Alternation>(
-      one(kTempers),
-      make.template operator()<WideStates, std::int64_t>(
-          bounded ? Tempers(kSmoothed) : Tempers(kPressed), kPressingPurpose),
-      kTurn + instance.num_variables);
+  std::vector<std::unique_ptr<AnyWeighting>> searches;
+  searches.push_back(one(kTempers));
+  searches.push_back(make.template operator()<WideStates, std::int64_t>(
+      bounded ? Tempers(kSmoothed) : Tempers(kPressed), kPressingPurpose));
+  auto annealing =
+      std::make_unique<Annealing>(instance, weight, hard, seed, stream, initial, stopped);
+  if (annealing->complete()) searches.push_back(std::move(annealing));
+  return std::make_unique<Alternation>(std::move(searches), kTurn + instance.num_variables);
 }
 
 }  // namespace hardscape::maxsat

@@ -8,6 +8,7 @@
 
 #include "maxsat/methods/diagnosis/diagnosis.hpp"
 #include "maxsat/methods/hitting/hitting.hpp"
+#include "maxsat/methods/values/annealing.hpp"
 #include "maxsat/methods/weighting/alternation.hpp"
 #include "maxsat/methods/weighting/covering.hpp"
 #include "native/arrays.hpp"
@@ -184,6 +185,7 @@ void bind_weighting(nb::module_& module) {
           "restarts",
           [](const PyWeighting& self) { return self.search() ? self.search()->restarts() : 0; },
           "Restarts so far.");
+  bind_plain<Annealing>(module, "Annealing", "Annealing over the values of things.");
   bind_plain<Covering>(module, "Covering", "Search for cheapest covers.");
   bind_bounding<Hitting>(module, "Hitting", "Search by cores of unit propagation.")
       .def("rows", &rows_told,

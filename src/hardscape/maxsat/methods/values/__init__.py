@@ -1,0 +1,1 @@
+"""Annealing over the values of things."""
