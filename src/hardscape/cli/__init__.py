@@ -156,7 +156,7 @@ def _tell(words: list[str], part: PartDone) -> None:
 
 #: An argument of Python with the option that it is in parentheses, ``strict=False (--no-strict)``.
 _BOTH = re.compile(
-    r"(?<![\w.-])[a-z]\w*=(?:\([^()]*\)|[^\s,;()]+) \((--[^()]*(?:\([^()]*\))?[^()]*)\)"
+    r"(?<![\w.-])[a-z]\w*=(?:\([^()]*\)|[^\s,;()]*) \((--[^()]*(?:\([^()]*\))?[^()]*)\)"
 )
 
 

@@ -150,8 +150,8 @@ def _content(
         raise source.error(
             None,
             f"holds no matrices of SU(2) to SU({COLOURS[-1]}) in any precision, byte order and layout that "
-            "fits its size; layout=, precision=, byteorder= and skip= (--layout, --precision, --byte-order, "
-            "--skip) say what it is",
+            "fits its size; layout= (--layout), precision= (--precision), byteorder= (--byte-order) and skip= "
+            "(--skip) say what it is",
         )
     enough = max(layouts.STANDS_OUT, *(layouts.noise(one.nc, extents) for _, one in tried))
     winner, highest, second = layouts.best([one.view(x, extents) for x, one in tried])
