@@ -140,7 +140,7 @@ def test_parts_of_an_ensemble_one_after_the_other(tmp_path: Path) -> None:
     for shards in ("1/2", "2/2", "1/2"):
         assert main([*words, "--shards", shards]) == 0
     assert main(["merge", *map(str, sorted(tmp_path.glob("fix.*-of-2.job")))]) == 0
-    table = tmp_path / "fix.csv"
+    table = tmp_path / "tables" / "fix.csv"  # whose folder is made, as those of outputs are
     assert main([*words, "--table", str(table)]) == 0
     assert len(table.read_text().splitlines()) == 5
     assert len(list(tmp_path.glob("*.lime"))) == 4
@@ -154,3 +154,17 @@ def test_what_is_short_is_told_in_options(links: Path, capsys: pytest.CaptureFix
     assert "--no-strict" in told
     assert "strict=" not in told
     assert "--strict" not in told
+
+
+def test_a_file_that_is_no_field_is_told_the_options(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "noise").write_bytes(np.random.default_rng(1).bytes(8 * 2**4 * 8))
+    assert (
+        main(["gauge", "info", str(tmp_path / "noise"), "--format", "raw", "--shape", "2,2"]) == 2
+    )
+    told = capsys.readouterr().err
+    assert all(
+        told.count(f"--{name}") == 1 for name in ("layout", "precision", "byte-order", "skip")
+    )
+    assert "=" not in told

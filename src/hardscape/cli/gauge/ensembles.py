@@ -18,7 +18,7 @@ from hardscape.cli.terminal import cut_short, note, seconds_text, show, table
 from hardscape.engine.cluster.parts import Part
 from hardscape.errors import InputError, Interrupted, NotConverged
 from hardscape.files import check_outputs, path_of, plain_name
-from hardscape.gauge.ensembles.files import is_pattern, listed
+from hardscape.gauge.ensembles.files import is_pattern, listed, make_folder
 from hardscape.gauge.ensembles.result import HDF5, Ensemble, needed_for_hdf5, with_error
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class EnsembleOptions(ErrorOptions):
             needed_for_hdf5()
         elif suffix not in _TABLES:
             raise InputError(f"--table {self.table}: {', '.join(_TABLES + HDF5)} are accepted")
-        check_outputs([self.table], inputs, force=force or options.goes_on)
+        check_outputs([self.table], inputs, force=force or options.goes_on, folders=True)
 
 
 def many(files: Sequence[Path], output: Path | None = None) -> tuple[Path, ...] | None:
@@ -139,6 +139,7 @@ def _report(
             cut_short(found.stopped, f"{len(found)} of {found.files_total} configurations are done")
         )
     if options.table is not None:
+        make_folder(options.table)
         found.save(options.table)
     output.draw(lambda: draw(found))
 
