@@ -44,6 +44,8 @@ BQM = {
     ("name", "content", "line"),
     [
         ("a.coo", "1 2 1\n1 2\n", 2),
+        ("a.mtx", "%%MatrixMarket matrix coordinate real symmetric\n3 3 2\n2 1 1\n3 1 -1\n", 1),
+        ("a.coo", "%%matrixmarket matrix coordinate real general\n2 2 1\n1 2 1\n", 1),
         ("a.coo", "1 2 1\n1 2 3 4\n", 2),
         ("a.coo", "1 2 one\n", 1),
         ("a.coo", "1 2 nan\n", 1),

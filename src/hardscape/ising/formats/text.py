@@ -91,10 +91,15 @@ class Text:
 
     @classmethod
     def of(cls, source: Source) -> Text:
-        """Split a text file."""
+        """Split a text file; one of MatrixMarket, whose line of sizes looks like an entry, is refused."""
         comments: list[tuple[int, str]] = []
         rows: list[Row] = []
         for number, line in source.lines():
+            if number == 1 and line.lower().startswith("%%matrixmarket"):
+                raise source.error(
+                    1,
+                    "begins a matrix of MatrixMarket; Ising.from_matrix(scipy.io.mmread(path)) takes it",
+                )
             if line.startswith(_COMMENTS):
                 comments.append((number, line))
             elif line:
