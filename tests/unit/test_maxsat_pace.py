@@ -9,7 +9,6 @@ import pytest
 from hardscape.benchmarks.maxsat.formulas import partial_3sat
 from hardscape.maxsat import Formula, solve
 from hardscape.maxsat.methods.exact import exact, pace, proof
-from hardscape.maxsat.methods.exact.circuits import share_of_gates
 from hardscape.maxsat.methods.exact.pace import Pace
 from hardscape.maxsat.methods.walkers import local
 from hardscape.maxsat.result import Improvement
@@ -68,9 +67,9 @@ def test_up_to_a_short_limit_a_prover_waits_for_a_search_that_gets_on(gets_on, m
     pytest.importorskip("pysat")
     pytest.importorskip("rustsat")
     monkeypatch.setattr(Pace, "still", not gets_on)
-    for name, value in ("_SEARCHED_LONG", 0.0), ("_SEARCHED_MOST", 9.0), ("_SECONDS", 0.0):
+    for name, value in ("_SEARCHED", 0.0), ("_SEARCHED_MOST", 9.0), ("_SECONDS", 0.0):
         monkeypatch.setattr(pace, name, value)  # on a busy machine it takes long
-    for module in (exact, proof):
+    for module in (exact, pace, proof):
         monkeypatch.setattr(module, "SMALL", 0)  # of small formulas it does not
     n, soft, weights, hard = partial_3sat(150, 800, 0.3, 1)
     formula = Formula.from_clauses(soft, weights, hard=[*hard, [1, 2]], num_variables=n)
@@ -79,16 +78,19 @@ def test_up_to_a_short_limit_a_prover_waits_for_a_search_that_gets_on(gets_on, m
     assert formula.evaluate(result.assignment)[0] == 0
 
 
-@pytest.mark.parametrize(("literals", "pays"), [(200_000, "1234"), (200_001, "")])
+@pytest.mark.parametrize(
+    ("literals", "clauses", "pays"),
+    [(200_000, 9000, "1234"), (200_001, 9000, ""), (200_000, 3000, "")],  # 3000 wishes are few
+)
 def test_linear_programs_that_are_solved_soon_do_not_wait_for_a_search_that_gets_on(
-    literals, pays, monkeypatch
+    literals, clauses, pays, monkeypatch
 ):
     monkeypatch.setattr(pace, "programs_first", lambda formula: True)
     task: Any = SimpleNamespace(
         incumbent=SimpleNamespace(best=found(1000), lower=1),
         options=SimpleNamespace(deadline=SimpleNamespace(left=1.0)),
         presolved=SimpleNamespace(
-            formula=SimpleNamespace(literals=range(literals), num_clauses=9000, num_hard=1)
+            formula=SimpleNamespace(literals=range(literals), num_clauses=clauses, num_hard=1)
         ),
     )
     walker, when = Pace(), ""
@@ -99,7 +101,8 @@ def test_linear_programs_that_are_solved_soon_do_not_wait_for_a_search_that_gets
 
 
 @pytest.mark.parametrize(("literals", "pays"), [(200_000, True), (400_000, True), (600_000, False)])
-def test_a_prover_that_takes_long_to_begin_does_not_begin_late(literals, pays):
+def test_a_prover_that_takes_long_to_begin_does_not_begin_late(literals, pays, monkeypatch):
+    monkeypatch.setattr(pace, "programs_first", lambda formula: False)
     left = SimpleNamespace(left=0.7)
     task: Any = SimpleNamespace(
         incumbent=SimpleNamespace(best=found(3), lower=1),
@@ -126,7 +129,8 @@ def test_a_proof_promises_little_where_cores_refute_little():
 
 
 @pytest.mark.parametrize(("limit", "pays"), [(1.0, "5"), (1.5, "8"), (4.0, "345678")])
-def test_a_proof_that_promises_little_begins_in_the_middle_of_a_limit(limit, pays):
+def test_a_proof_that_promises_little_begins_in_the_middle_of_a_limit(limit, pays, monkeypatch):
+    monkeypatch.setattr(pace, "SMALL", 0)
     deadline = SimpleNamespace(left=limit)
     task: Any = SimpleNamespace(
         incumbent=SimpleNamespace(best=found(100), lower=0),
@@ -179,40 +183,70 @@ def test_a_search_that_ends_before_a_proof_does_not_begin_anew(monkeypatch):
     assert len(began) <= 2  # the first moments may end one
 
 
-def gates(count, ands):
-    """A circuit of XOR, and AND of its first inputs."""
+def circuit(gates, inputs=2):
+    """XOR gates of neighbours."""
     hard = []
-    for z in range(3, count + 3):
+    for z in range(inputs + 1, gates + inputs + 1):
         x, y = z - 2, z - 1
         hard += [[-z, x, y], [-z, -x, -y], [z, -x, y], [z, x, -y]]
-    for z in range(count + 3, count + 3 + ands):
-        hard += [[-z, 1], [-z, 2], [z, -1, -2]]
     return Formula.from_clauses([[1]], hard=hard)
 
 
-def test_gates_are_found_among_clauses_whatever_their_order_and_signs():
-    ands = [[-3, 1], [-3, -2], [2, 3, -1]]
-    xors = [[-4, 1, 2], [4, -1, 2], [-2, 4, 1], [-4, -2, -1]]
-    others = [[1, 2], [-1, -2], [5, 6, 7], [1, 5]]
-
-    def share(hard):
-        return share_of_gates(Formula.from_clauses([[1]], hard=hard))
-
-    assert share(ands) == share(xors) == share(xors + ands) == 1.0
-    assert share([*ands, *others[:3]]) == 0.5
-    assert share([*xors[:3], *ands[1:], *others]) == 0.0
-    assert share(others) == share([]) == share([[1]]) == 0.0
-
-
-def test_variables_of_circuits_occur_seldom_and_small_ones_have_gates():
-    assert [pace.opening(gates(1700, 0), left) for left in (2.0, 2.1)] == [
+def test_variables_of_circuits_occur_seldom():
+    assert [pace.opening(circuit(1700), left) for left in (0.9, 1.0, 2.0, 2.1)] == [
+        0.0,  # too late
         2.5,
-        0.0,
-    ]  # both have time
-    small, wide = gates(100, 40), [[-v, *range(v + 1, v + 5)] for v in range(1, 100)]
-    assert pace.opening(small, 2.0) == 2.5
-    assert pace.opening(Formula.from_clauses([[1]], hard=wide), 2.0) == 0.0
-    assert [pace.opening(small, left) for left in (0.5, 0.6)] == [0.0, 2.5]
-    assert [pace.opening(gates(9000, 0), left) for left in (1.2, 1.3)] == [0.0, 2.5]  # in time?
+        2.5,
+        0.0,  # both have time
+    ]
+    assert pace.opening(circuit(100), 2.0) == 2.5
     hard = [[-1, *range(2, 9)]] * 3000
     assert pace.opening(Formula.from_clauses([[1]], hard=hard), 2.0) == 0.0
+
+
+def test_a_proof_of_a_circuit_begins_where_the_search_is_stuck_and_asks_a_solver():
+    task: Any = SimpleNamespace(
+        incumbent=SimpleNamespace(best=found(100), lower=0),
+        options=SimpleNamespace(deadline=SimpleNamespace(left=1.5)),
+        presolved=SimpleNamespace(formula=circuit(1700)),
+    )
+
+    def pays(seconds, left, able=False):
+        task.options.deadline.left = left
+        walker = Pace()
+        walker.walked(0.2, None, found(100))
+        walker.walked(seconds - 0.2, found(100), found(100))
+        return pace.proof_pays(task, walker, 2.0, able=able)
+
+    assert [pays(0.3, 1.7), pays(0.5, 1.5), pays(0.5, 1.05)] == [False, True, False]
+    assert not pays(0.5, 1.5, able=True)
+
+
+def test_up_to_a_short_limit_a_proof_of_a_small_formula_begins_where_the_search_finds_nothing():
+    task: Any = SimpleNamespace(
+        incumbent=SimpleNamespace(best=found(100), lower=0),
+        options=SimpleNamespace(deadline=SimpleNamespace(left=0.9)),
+        presolved=SimpleNamespace(formula=PARTIAL),
+    )
+    walker, when = Pace(), ""
+    walker.walked(0.06, None, found(100))
+    for twentieth in range(1, 8):
+        when += str(twentieth) * pace.proof_pays(task, walker, 1.0, able=True)
+        walker.walked(0.05, found(100), found(100))
+    assert when == "567"
+
+
+def test_where_hard_clauses_are_violated_that_a_solver_is_asked_about_only_leading_programs_begin(
+    monkeypatch,
+):
+    task: Any = SimpleNamespace(
+        incumbent=SimpleNamespace(best=found(100, hard=1), lower=0),
+        options=SimpleNamespace(deadline=SimpleNamespace(left=0.9)),
+        presolved=SimpleNamespace(formula=PARTIAL),
+    )
+    walker = Pace()
+    walker.walked(0.5, None, found(100, hard=1))
+    monkeypatch.setattr(pace, "asks_first", lambda formula: True)
+    for leads in (False, True):
+        monkeypatch.setattr(pace, "programs_first", lambda formula, leads=leads: leads)
+        assert pace.proof_pays(task, walker, 1.0, able=False) == leads

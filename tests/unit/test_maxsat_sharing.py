@@ -209,8 +209,18 @@ def test_the_word_of_a_linear_program_is_waited_for_while_the_walker_finds():
         sharing.judge(best, better, 0, 0.1, 0.1)
         return [sharing.of(better, 0, proved) for proved in (0.3, 0.5, 1.0)]
 
-    assert of(2.0) == [0.2, 0.2, pytest.approx(0.9)]
+    assert of(2.5) == [0.2, 0.2, pytest.approx(0.9)]
+    assert of(2.0) == [pytest.approx(0.9)] * 3  # short limits are for who finds
     assert of(0.8) == [pytest.approx(0.9)] * 3  # it comes too late
+
+
+@pytest.mark.parametrize(("idle", "share"), [(2.9, 0.9), (3.1, 0.2)])
+def test_up_to_a_short_limit_the_prover_has_most_only_where_the_walker_finds_nothing(idle, share):
+    best, walker = found(1000), Pace()
+    walker.walked(1.0, None, best)
+    walker.walked(idle, best, best)
+    sharing = Sharing(0.9, best, 0, walker, time.monotonic() + 1.9)
+    assert sharing.of(best, 0, 0.1) == share
 
 
 def test_a_bound_that_rises_fast_enough_has_the_prover_go_on():

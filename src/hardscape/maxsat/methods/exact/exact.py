@@ -13,7 +13,14 @@ from hardscape.errors import MissingDependencyError
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.methods.elimination.elimination import Tables
 from hardscape.maxsat.methods.exact.keeper import GrownFormula
-from hardscape.maxsat.methods.exact.pace import Pace, asks_in_vain, proof_pays, proof_waits
+from hardscape.maxsat.methods.exact.pace import (
+    SHORT,
+    Pace,
+    asks_in_vain,
+    leads,
+    proof_pays,
+    proof_waits,
+)
 from hardscape.maxsat.methods.exact.proof import Proof
 from hardscape.maxsat.methods.exact.sharing import TURN_SHARE, first_share
 from hardscape.maxsat.methods.installed import can_prove
@@ -110,11 +117,12 @@ class Exact(Method):
         self._eliminate(task)
         walk(first - _BEFORE_TABLES)
         left = options.deadline.left
-        here = len(task.presolved.formula.literals) <= SMALL  # is where the proof begins, at once
-        if len(options.devices) > 1 or task.narrowed or here:
+        small = len(task.presolved.formula.literals) <= SMALL  # the proof begins in this process
+        if len(options.devices) > 1 or (small and (left is None or left > SHORT)):
             return
         local = replace(local, endless=True)  # one that ends begins anew
-        while not task.over and pace.seconds < _BEFORE_FEASIBLE and asks_in_vain(task):
+        waits = not leads(task.presolved.formula)
+        while waits and not task.over and pace.seconds < _BEFORE_FEASIBLE and asks_in_vain(task):
             walk(_BEFORE)
         if left is None or not proof_waits(task):
             return

@@ -10,7 +10,6 @@ import numpy as np
 from hardscape import native
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
-from hardscape.maxsat.methods.exact.circuits import share_of_gates
 from hardscape.maxsat.methods.exact.prover.rows import MOST_LITERALS
 from hardscape.maxsat.methods.exact.prover.rows.gates import adders_may_prevail
 from hardscape.maxsat.methods.walkers.schedule import asks_first
@@ -24,34 +23,34 @@ _PART, _GAIN = 0.4, 0.006
 _STUCK, _ENDED, _LONG = 0.5, 0.8, 1.0
 #: Longest limit in seconds that is short.
 SHORT = 2.0
-#: Up to a short limit a search has such shares of the time before a prover begins: where it satisfies the hard
-#: clauses; where it does not, but comes closer; and where it stays, or a proof begins with linear programs.
+#: Up to a short limit a search has such shares of the time before a proof that may come to something begins:
+#: of a formula that takes a process; where hard clauses are violated, but fewer; and where they stay so, linear
+#: programs lead, or no process is needed.
 #: None begins in the last part of the time, or in so many last seconds where that is less; nor in so many for
 #: each literal, which it takes to begin, fewer where there is nothing to lose.
-_SEARCHED, _UNBEGUN, _STAYS, _LAST, _SECONDS = 0.25, 0.6, 0.1, 0.5, 0.4
+_FINDS, _UNBEGUN, _STAYS, _LAST, _SECONDS = 0.25, 0.6, 0.1, 0.5, 0.4
 _EACH, _LEAST_EACH = 1.5e-6, 6e-7
 #: Literals up to which linear programs come to something within a short limit, so that a proof which begins
-#: with them does not wait for a search that gets on.
-_SOLVED = 200_000
+#: with them does not wait for a search that gets on; and seconds that must be left where their assignments are
+#: not likely to be good.
+_SOLVED, _TOLD = 200_000, 1.0
 #: A search stays where it violates more than so many hard clauses, and at least such a share of those that it
 #: did at half of its time.
 FEW, _STILL_VIOLATED = 10, 0.5
 #: A proof promises little where the search's own bound is less than such a share of the cost. Then one begins
 #: between such shares of a short limit, if such a part of the search's time found nothing.
-_BOUND, _SEARCHED_LONG, _SEARCHED_MOST, _STUCK_LONG = 0.125, 0.5, 0.6, 0.75
+_BOUND, _SEARCHED, _SEARCHED_MOST, _STUCK_LONG = 0.125, 0.5, 0.6, 0.75
 #: The same up to a longer limit in seconds, but already after so many, and where the search is stuck.
 LONGER, _SEARCHED_LEAST = 5.0, 0.3
-#: Most literals for each wish where linear programs are solved first; and seconds, at least and for each
+#: Most literals for each wish where linear programs have good assignments; and seconds, at least and for each
 #: literal, after which assignments that cost little more than the program are there. A proof begins at once up
 #: to a short limit, too, of no less than that, if the search's bound promises something.
 _PRICED, _FIRST, _FIRST_EACH = 65, 0.6, 2.2e-5
-#: Seconds at least, and for each literal, that a proof takes to find what its linear programs lead to; and
-#: seconds for what the simpler clauses of a circuit do, whose variables occur no more often than that in the
-#: mean, and such a part of whose hard clauses, at least, says what gates do where there are few. The first of
-#: that comes within so many, at least, for each literal, and at most, so it is done where these are left.
+#: Seconds at least, and for each literal, that a proof takes to find what its linear programs lead to.
 _OPENS, _OPENS_EACH = 0.6, 2e-5
-_GATES, _OCCURS, _MOSTLY = 2.5, 16, 0.5
-_FIRST_GATES, _FIRST_GATES_EACH, _MOST_FIRST_GATES = 0.5, 1e-5, 1.25
+#: Seconds for what the simpler clauses of a circuit lead to, whose variables occur no more often than that in
+#: the mean, if as many seconds are left as the first of it takes, after those that a process takes to begin.
+_GATES, _OCCURS, _FIRST_GATES, _MOMENT = 2.5, 16, 1.0, 0.1
 #: What is known of formulas whose proof begins with linear programs.
 _PROGRAMS = WeakKeyDictionary[Formula, bool]()
 
@@ -171,6 +170,11 @@ def first_ones(formula: Formula) -> float:
     return max(_FIRST, _FIRST_EACH * len(formula.literals))
 
 
+def leads(formula: Formula) -> bool:
+    """Whether a proof begins with linear programs whose assignments are likely to be good."""
+    return first_ones(formula) > 0 and programs_first(formula)
+
+
 def opening(formula: Formula, left: float = math.inf) -> float:
     """Seconds after which a proof that is likely to find more than a walker has begun to; or none.
 
@@ -179,17 +183,14 @@ def opening(formula: Formula, left: float = math.inf) -> float:
     """
     if programs_first(formula):
         return max(_OPENS, _OPENS_EACH * len(formula.literals))
-    return _GATES if _opens_circuit(formula, left) else 0.0
+    return _GATES if _circuit_opens(formula, left) else 0.0
 
 
-def _opens_circuit(formula: Formula, left: float) -> bool:
+def _circuit_opens(formula: Formula, left: float) -> bool:
     """Whether clauses of a circuit get fewer when simplified, in time, and a walk would come too late."""
-    size = len(formula.literals)
-    first = min(_MOST_FIRST_GATES, _FIRST_GATES + _FIRST_GATES_EACH * size)
-    if not first <= left <= SHORT or size > _OCCURS * formula.num_variables:
-        return False
-    gates = size > SMALL or share_of_gates(formula) >= _MOSTLY
-    return gates and formula.num_hard > 0 and not programs_first(formula)
+    seldom = len(formula.literals) <= _OCCURS * formula.num_variables
+    in_time = _FIRST_GATES <= left <= SHORT
+    return seldom and in_time and formula.num_hard > 0 and not programs_first(formula)
 
 
 def _finds(task: Task) -> bool:
@@ -212,29 +213,27 @@ def proof_pays(task: Task, pace: Pace, limit: float, *, able: bool, asking: bool
 
     Where no clause is hard and the search is asking whether all can hold, a proof would ask the same.
     """
-    best, left = task.incumbent.best, task.options.deadline.left
+    formula, left = task.presolved.formula, task.options.deadline.left
+    best = task.incumbent.best
     violated = best is None or best.hard_violations > 0
-    begins = (_LEAST_EACH if violated else _EACH) * len(task.presolved.formula.literals)
+    begins = (_LEAST_EACH if violated else _EACH) * len(formula.literals)
     if left is None or left < max(begins, min(_SECONDS, _LAST * limit)):
         return False
+    if violated and asks_in_vain(task):
+        return leads(formula)
     if violated:
-        if asks_in_vain(task):
-            return programs_first(task.presolved.formula) or pace.seconds >= _UNBEGUN * limit
         return pace.seconds >= (_STAYS if pace.stays else _UNBEGUN) * limit
-    if not able and _opens_circuit(task.presolved.formula, left):
+    if not able and pace.stuck and _circuit_opens(formula, left - _MOMENT):
         return True
-    if _finds(task):
-        soon = 0 < first_ones(task.presolved.formula) <= left
-        soon = soon and _bounded(task.incumbent)
-        if soon or limit > SHORT:
-            return True
-        part, formula = pace.seconds / limit, task.presolved.formula
-        if part >= _SEARCHED and pace.stuck:
-            return True
-        waits = len(formula.literals) > _SOLVED and not pace.stuck
-        return part >= _STAYS and not waits and programs_first(formula)
-    if limit <= SHORT:
-        least, stuck = _SEARCHED_LONG * limit, pace.still
-    else:
-        least, stuck = _SEARCHED_LEAST, pace.stuck
-    return not asking and least <= pace.seconds <= _SEARCHED_MOST * limit and stuck
+    finds, size = _finds(task), len(formula.literals)
+    least, most = _SEARCHED * limit, _SEARCHED_MOST * limit
+    if limit > SHORT:
+        return finds or (not asking and _SEARCHED_LEAST <= pace.seconds <= most and pace.stuck)
+    if finds and _bounded(task.incumbent) and 0 < first_ones(formula) <= left:
+        return True
+    soon = size <= _SOLVED and (leads(formula) or left > _TOLD)
+    if soon and programs_first(formula):
+        return pace.seconds >= _STAYS * limit
+    if finds or size <= SMALL:
+        least, most = (_STAYS if size <= SMALL else _FINDS) * limit, limit
+    return not asking and least <= pace.seconds <= most and pace.still

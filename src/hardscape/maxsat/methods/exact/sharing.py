@@ -48,6 +48,7 @@ _TRIES = 0.5
 _AHEAD, _MOST_AHEAD = 0.05, 0.5
 #: A bound rises as fast as in such a part of the prover's time, the last one, which has turns at both sides.
 _RECENT = 0.5
+#: Up to a short limit nothing of this is so while the walker still finds.
 #: The walker has least, too, where it has found nothing for longer than the prover has, so many seconds at
 #: least. Not for one that has shown what it finds. Nor up to a short limit, since first finds take it as long;
 #: nor where the walker is able to satisfy the hard clauses and the proof promises little: whatever the prover
@@ -158,6 +159,8 @@ class Sharing:
             return _LITTLE
         if proved < self._opening and not able:
             return 0.0  # one step of its may take as long as it took to satisfy a circuit
+        if self._short and not self._pace.still:
+            return share
         return min(share, _LEAST) if patient or self._rises(best, lower, proved) else share
 
     @property
