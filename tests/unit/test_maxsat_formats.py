@@ -248,6 +248,16 @@ def test_round_trip_cnf(tmp_path):
     assert again.digest == formula.digest
 
 
+def test_a_cnf_file_without_a_header_is_refused_where_it_may_be_either(tmp_path):
+    either = written(tmp_path, "c no header\n1 -2 0\n2 3 0\n", "f.cnf")
+    with pytest.raises(FormatError):
+        Formula.from_file(either)
+    weighted = Formula.from_file(either, format="wcnf")
+    assert as_lists(weighted) == [(1, [-2]), (2, [3])]
+    hard = written(tmp_path, "h 1 2 0\n3 -1 0\n", "g.cnf")
+    assert Formula.from_file(hard).num_hard == 1
+
+
 def test_refused_writes(tmp_path):
     weighted = Formula.from_clauses([[1]], [2])
     kept = written(tmp_path, "p cnf 1 1\n1 0\n", "f.cnf")

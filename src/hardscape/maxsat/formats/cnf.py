@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from hardscape.errors import InputError
-from hardscape.maxsat.formats.wcnf import body
+from hardscape.files import Source
+from hardscape.maxsat.formats.wcnf import body, first_words
 from hardscape.maxsat.formats.wcnf import has_cnf_header as sniff  # noqa: F401 - the module's own
-from hardscape.maxsat.formats.wcnf import read as read
+from hardscape.maxsat.formats.wcnf import read as read_either
 
 if TYPE_CHECKING:
     from hardscape.maxsat.formula import Formula
@@ -16,6 +19,22 @@ NAME = "cnf"
 SUFFIXES = (".cnf",)
 DESCRIPTION = "DIMACS CNF: 'p cnf n m', then literals, 0 after each clause (all soft, weight 1)"
 MEMORY = 4
+
+
+def read(source: Source, *, seen: Callable[[Any], object] | None = None) -> Formula:
+    """Read any CNF or WCNF file, as the format 'wcnf' does; one that might be either is refused."""
+    first = first_words(source)
+    if (
+        first
+        and re.fullmatch(rb"-?\d+", first[0])
+        and not re.search(rb"(?m)^[ \t]*h\s", source.data)
+    ):
+        raise source.error(
+            None,
+            "has no header 'p cnf'; format='wcnf' (--format wcnf) takes the first number of each clause for a "
+            "weight",
+        )
+    return read_either(source, seen=seen)
 
 
 def write(formula: Formula) -> bytes:

@@ -49,10 +49,15 @@ def sniff(source: Source) -> bool:
 
 def has_cnf_header(source: Source) -> bool:
     """Whether the first line that is no comment begins a CNF file."""
+    return first_words(source)[:2] == [b"p", b"cnf"]
+
+
+def first_words(source: Source) -> list[bytes]:
+    """The first words after comments."""
     start = 0
     while source.data[start : start + 1] == b"c":
         start = source.data.find(b"\n", start) + 1 or len(source)
-    return source.data[start : start + 20].split()[:2] == [b"p", b"cnf"]
+    return bytes(source.data[start : start + 20]).split()
 
 
 def read(source: Source, *, seen: Callable[[Any], object] | None = None) -> Formula:
