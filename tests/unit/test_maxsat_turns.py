@@ -229,9 +229,7 @@ def refuted(*_):
     return stuck
 
 
-def test_without_hard_clauses_what_grows_begins_again_where_clause_weighting_costs_less(
-    monkeypatch,
-):
+def test_what_grows_begins_again_where_clause_weighting_found_something_then_nothing(monkeypatch):
     weighing = Falling()
     monkeypatch.setattr(schedule, "Growing", lambda *_: Stuck(weighing.cost()))
     monkeypatch.setattr(schedule, "Together", refuted)
@@ -239,14 +237,14 @@ def test_without_hard_clauses_what_grows_begins_again_where_clause_weighting_cos
     soft = Formula.from_clauses([[1, 2], [-1, 2], [1, -2, 3], [100]])
     walker = SimpleNamespace(work=SimpleNamespace(formula=soft, target=0), flips=0, stop=STOP)
     order = ""
-    for search in given(walker, Schedule(walker, 0, None)._soft_turns(weighing, 64), 12):
+    for search in given(walker, Schedule(walker, 0, None)._growing_turns(weighing, 64), 12):
         order += "g" if isinstance(search, Stuck) else "w"
         if isinstance(search, Stuck):
             search.given_up = True
         else:
             weighing.turns += 1
             weighing.least -= weighing.turns % 3 == 0
-    assert order == "wgwwgwwwgwww"
+    assert order == "wgwwwgwwwgww"
 
 
 @pytest.mark.parametrize("nearly", [True, False])
@@ -257,8 +255,38 @@ def test_what_gives_up_before_it_grows_leaves_clause_weighting_the_turns(nearly,
     soft, weighing = Formula.from_clauses([[1, 2], [-1, 2], [100]]), Falling()
     walker = SimpleNamespace(work=SimpleNamespace(formula=soft, target=0), flips=0, stop=STOP)
     turns = Schedule(walker, 0, None)
-    assert list(given(walker, turns._soft_turns(weighing, 64), 9)) == [weighing] * 9
+    assert list(given(walker, turns._growing_turns(weighing, 64), 9)) == [weighing] * 9
     assert not turns.asking
+
+
+class Patient(Stuck):
+    """What grows where little can join, and never gives up."""
+
+    def __init__(self, *_):
+        super().__init__((0, 9))
+
+
+def test_who_is_in_vain_has_ever_less(monkeypatch):
+    monkeypatch.setattr(schedule, "Growing", Patient)
+    formula, weighing = Formula.from_clauses([[1, 2], [-1, 2], [100]], hard=[[3]]), Falling()
+    walker = SimpleNamespace(work=SimpleNamespace(formula=formula, target=0), flips=0, stop=STOP)
+    turns = Schedule(walker, 0, None)._growing_turns(weighing, 64)
+    next(turns)  # clause weighting's alone
+    had = {Falling: [], Patient: []}
+
+    def go_on(count, finds=0):
+        for search, flips in itertools.islice(turns, 2 * count):
+            walker.flips += flips
+            had[type(search)].append(flips)
+            if isinstance(search, Patient):
+                search._cost = 0, search.cost()[1] - finds
+
+    go_on(6)
+    assert had[Falling] == [64 << i >> min(i, 3) for i in range(6)]
+    assert had[Patient] == [64 << i >> 3 for i in range(6)]  # has least at first
+    go_on(1, finds=1)
+    go_on(2)
+    assert had[Patient][-3:] == [64 << 6 >> 3, 64 << 7, 64 << 8 >> 1]
 
 
 def test_a_solver_is_asked_for_all_clauses_until_it_answers(monkeypatch):
@@ -271,7 +299,7 @@ def test_a_solver_is_asked_for_all_clauses_until_it_answers(monkeypatch):
     walker = SimpleNamespace(work=SimpleNamespace(formula=soft, target=0), flips=0, stop=STOP)
     schedule_ = Schedule(walker, 0, None)
     had = {}
-    turns = schedule_._soft_turns(weighing, 64)
+    turns = schedule_._growing_turns(weighing, 64)
     for _ in range(16):
         search, flips = next(turns)
         walker.flips += flips
@@ -289,7 +317,7 @@ def test_a_solver_is_asked_for_all_clauses_until_it_answers(monkeypatch):
 def test_a_schedule_without_turns_is_an_error(monkeypatch):
     def nothing(self, *_):
         for _ in rounds(self._walker):
-            yield from self._asked(None, 64, None, {})
+            yield from ()
 
     monkeypatch.setattr(Schedule, "_hitting_turns", nothing)
     walker = LocalSearch(parities(20, 10), False, 1, 1, 0).walker(0, Context(Cpu(), None, STOP))

@@ -16,7 +16,8 @@ from hardscape.maxsat.formula import LARGE, Formula
 from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.asking.growing import Together
 from hardscape.maxsat.methods.asking.swaps import Swapping
-from hardscape.maxsat.methods.walkers.schedule import TURN_PER_VARIABLE, Schedule, is_small
+from hardscape.maxsat.methods.walkers.random_turns import TURN_PER_VARIABLE
+from hardscape.maxsat.methods.walkers.schedule import Schedule, is_small
 from hardscape.maxsat.methods.weighting.options import WeightingOptions
 from hardscape.maxsat.methods.weighting.searches import NEVER, Bounding, Search, Weighted
 from hardscape.maxsat.task import Task, Walks

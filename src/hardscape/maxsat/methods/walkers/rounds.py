@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from typing import Protocol
 
 
-class _Walker(Protocol):
+class Flipping(Protocol):
     """Who lets searches go."""
 
     flips: int
 
 
-def rounds(walker: _Walker) -> Iterator[int]:
+def rounds(walker: Flipping) -> Iterator[int]:
     """Numbers of rounds; a round is over when the next one is asked for.
 
     Raises

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Sequence
 from typing import Protocol
@@ -11,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.maxsat.formula import Formula
+from hardscape.maxsat.methods.asking.asking import Asking
 from hardscape.maxsat.methods.asking.growing import Growing, Together
 from hardscape.maxsat.methods.asking.swaps import Swapping, swapping_is_possible
 from hardscape.maxsat.methods.hitting.vertex import RESTS, vertex_pays, whole_vertices
 from hardscape.maxsat.methods.installed import can_ask
+from hardscape.maxsat.methods.walkers.random_turns import random_turns
 from hardscape.maxsat.methods.walkers.rounds import rounds
 from hardscape.maxsat.methods.walkers.standing import FALLING, Standing, close_to_all
 from hardscape.maxsat.methods.weighting.options import WeightingOptions
@@ -31,17 +32,14 @@ from hardscape.maxsat.methods.weighting.searches import (
 )
 from hardscape.maxsat.task import SMALL
 
-#: Flips of the first turn of the random walk and, on each variable, more; turns double.
-_FIRST_TURN, TURN_PER_VARIABLE = 200_000, 50
-#: Flips of the clause-weighting search before another search has its first turn; literals from which on
-#: soft clauses are no longer exchanged, and those from which on no SAT solver is asked.
-_FIRST_ALONE, _MOST_SWAPPED, _MOST_GROWN = 8_000, 200_000, 3_000_000
-#: Literals above which no search by cores begins; and its flips before any other where soft clauses are no
-#: longer exchanged, as long as few wishes hit all cores, and those of clause weighting behind it, as long as
-#: that falls.
-_MOST_HIT, _OPENING = 3_000_000, 200_000
-#: Literals above which no circuit is looked for.
-_MOST_DIAGNOSED = 3_000_000
+#: Flips of the clause-weighting search before another search has its first turn, and literals from which on
+#: soft clauses are no longer exchanged.
+_FIRST_ALONE, _MOST_SWAPPED = 8_000, 200_000
+#: Literals above which clause weighting is alone: no solver is asked, nor are cores or circuits looked for.
+_MOST_GROWN = _MOST_HIT = _MOST_DIAGNOSED = 3_000_000
+#: Flips of a search by cores before any other where soft clauses are no longer exchanged, as long as few wishes
+#: hit all cores; of clause weighting behind it, as long as that falls; and before sets are grown from its best.
+_OPENING = 200_000
 #: Rounds of two searches before a third one exchanges soft clauses; where none satisfies the hard ones it
 #: begins once both had so many flips on each variable, if clause weighting does not fall.
 _BEFORE_SWAPS, _YOUNG = 5, 8
@@ -49,16 +47,10 @@ _BEFORE_SWAPS, _YOUNG = 5, 8
 _ASKED = 600_000
 #: Share of the weight that violated clauses may have where a solver is asked for all.
 _LITTLE = 0.02
-#: What the better one of two searches has, in turns of the other.
-_LESS = 4
 #: Beside a search by cores turns begin so many times shorter, and its own first one is so many of them.
 _SHORT, _AHEAD = 8, 4
-#: Where a random walk does not fall another one has a turn from its best assignment, in equal parts by such
-#: powers of its probabilities: the greedier it is, the deeper it gets. Streams lie so far apart.
-_GREEDIER, _GREEDY = (1.1, 1.2, 1.3, 1.4, 1.5), 1 << 32
-#: How often turns of who asks a solver are halved at first and half of the most, beside clause weighting that
-#: gets on; and where no clause is hard those of who was in vain at most.
-_VAIN, _MOST_VAIN = 3, 2
+#: How often turns of who was in vain are halved at most, where a solver grows sets.
+_MOST_VAIN = 3
 #: Flips of a search by cores before any other, as long as few wishes hit them all; and at least in the first
 #: turn of clause weighting behind it.
 _START = 50_000
@@ -127,34 +119,15 @@ class Schedule:
     def __iter__(self) -> Iterator[tuple[Search, int]]:
         """Searches in turn, and how many flips each has."""
         work = self._walker.work
-        random = work.walk and looks_random(work.formula)
-        yield from self._random_turns() if random else self._weighted_turns()
+        if not (work.walk and looks_random(work.formula)):
+            yield from self._weighted_turns()
+            return
+        first, searches = (self._stream, self._initial), (self._walking, self._weighing)
+        yield from random_turns(self._walker, work.formula, *first, *searches)
 
-    def _random_turns(self) -> Iterator[tuple[Search, int]]:
-        """The random walk, and where it does not fall one that cools and clause weighting."""
-        formula, seed = self._walker.work.formula, self._walker.work.seed
-        walking = Walking(formula, seed, self._stream, self._initial, self._walker.stop)
-        best, weighing = walking, None
-        turn = _FIRST_TURN + TURN_PER_VARIABLE * formula.num_variables
-        close = close_to_all(formula)  # then no weights are learnt
-        streams = itertools.count(self._stream + _GREEDY, _GREEDY)
-        for _ in rounds(self._walker):
-            before = walking.quality[0]
-            behind = weighing is not None and weighing.cost() < best.cost()
-            yield walking, turn // _LESS if behind else turn
-            best = min(best, walking, key=lambda each: each.quality)
-            if walking.quality[0] > FALLING * before:
-                if not behind:
-                    how = seed, next(streams), walking.best()
-                    cooling = Walking(formula, *how, self._walker.stop)
-                    for power in _GREEDIER:
-                        cooling.cool(power)
-                        yield cooling, turn // len(_GREEDIER)
-                    best = min(best, cooling, key=lambda each: each.quality)
-                if best.quality[0] > close:
-                    weighing = weighing or self._weighing(best.best())
-                    yield weighing, turn
-            turn *= 2
+    def _walking(self, stream: int, initial: NDArray[np.uint8] | None) -> Walking:
+        work = self._walker.work
+        return Walking(work.formula, work.seed, stream, initial, self._walker.stop)
 
     def _weighing(self, initial: NDArray[np.uint8] | None) -> Weighing:
         work = self._walker.work
@@ -194,10 +167,7 @@ class Schedule:
         """Clause weighting, and sets that a solver grows where it may be asked."""
         formula = self._walker.work.formula
         if len(formula.literals) <= _MOST_GROWN and not looks_random(formula) and can_ask():
-            if formula.num_hard:
-                yield from self._growing_turns(weighing, turn)
-            else:
-                yield from self._soft_turns(weighing, turn)
+            yield from self._growing_turns(weighing, turn)
         for _ in rounds(self._walker):
             yield weighing, turn
             turn *= 2
@@ -363,116 +333,67 @@ class Schedule:
         if hitting.given_up:  # has its bound told
             yield hitting, turn
 
-    def _soft_turns(self, weighing: Weighing, turn: int) -> Iterator[tuple[Search, int]]:
-        """Clause weighting, and where little is violated all clauses together and what grows; none is hard.
+    def _growing_turns(self, weighing: Weighing, turn: int) -> Iterator[tuple[Search, int]]:
+        """Clause weighting, what grows from its best, and all clauses together where little is violated.
 
-        Who is in vain has half of its turn, then a quarter, but for who asks for all, which is in vain until it
-        has the answer. What grows begins again where clause weighting has found something better.
+        Who is in vain has half of its turn, and half again, but for who asks for all, where no clause is hard:
+        that is in vain until it has the answer. What grows begins again where clause weighting has found
+        something better, then nothing in a turn, and has nothing where only all clauses are better.
+        Where clause weighting violates hard clauses a solver is asked for a first assignment from which it goes
+        on; where it has never satisfied them itself, wishes that are literals are exchanged when no other
+        clause can join, and who of the two stays behind has ever less of the turns.
         """
         work, stop = self._walker.work, self._walker.stop
+        formula = work.formula
         growing: Growing | None = None
         together: Together | None = None
-        late: dict[type[Search], int] = {}
-        self.asking = _nearly_all(weighing.cost(), work.formula)
-        yield weighing, _OPENING
-        for _ in rounds(self._walker):
-            searches: list[Search] = [weighing]
-            if _nearly_all(weighing.cost(), work.formula):
-                known = work.formula, work.target, weighing.best(), stop
-                if growing is None or weighing.cost() < growing.cost():
-                    growing = Growing(*known)
-                together = together or Together(*known)
-                asks = [together] if together.is_last(growing.cost()) else [together, growing]
-                searches = [*(each for each in asks if not each.given_up), weighing]
-                self.asking = not together.given_up
-            for search in searches:
-                before, kind = search.cost(), type(search)
-                yield search, turn >> late.get(kind, 0)
-                vain = len(searches) > 1 and search is not together and search.cost() >= before
-                late[kind] = vain * min(_MOST_VAIN, late.get(kind, 0) + 1)
-            turn *= 2
-            if growing is not None and growing.given_up:
-                self._lead(weighing, growing)
-
-    def _asked(
-        self,
-        search: Growing | Together | None,
-        turn: int,
-        weighing: Weighing,
-        vain: dict[type[Search], int],
-    ) -> Iterator[tuple[Search, int]]:
-        """The turn of who asks a solver, if it has one.
-
-        Where clause weighting satisfies hard clauses by itself it is halved some times, since what counts as a
-        flip takes a solver longer: once more for each of its kind that was in vain, once less for others.
-        """
-        if search is None or search.given_up:
-            return
-        before, kind = search.cost(), type(search)
-        count = vain.get(kind, _VAIN)
-        yield search, turn >> count if self.standing.satisfies(weighing) else turn
-        vain[kind] = max(0, count - 1) if search.cost() < before else min(2 * _VAIN, count + 1)
-
-    def _growing_turns(self, weighing: Weighing, turn: int) -> Iterator[tuple[Search, int]]:
-        """What grows begins again where clause weighting has found something better, then nothing in a turn.
-
-        Where little is violated a solver is asked for all clauses, too, in half of a turn; in a whole one, and
-        others have less or nothing, where nothing else is better.
-        Where clause weighting violates the hard ones a solver is asked for a first assignment from which both
-        begin. Where it has never satisfied them itself, wishes that are literals are exchanged when no more can
-        join, and who stays behind has ever less of the turns.
-        """
-        work = self._walker.work
-        together: Together | None = None
         swapping: Swapping | None = None
-        if weighing.cost()[0] and asks_first(work.formula):
+        if weighing.cost()[0] and asks_first(formula):
             swapping = self._swapping(weighing)
             yield from self._first_turns(swapping)
             self._lead(weighing, swapping)
-        swaps = wishes_are_literals(work.formula) and swapping_is_possible(work.formula)
-        searches: list[Weighing | Swapping] = [weighing]
+        swaps = wishes_are_literals(formula) and swapping_is_possible(formula)
+        vain: dict[type[Search], int] = {Growing: _MOST_VAIN}
         late: dict[Search, int] = {}
-        vain: dict[type[Search], int] = {}
+        self.asking = not formula.num_hard and _nearly_all(weighing.cost(), formula)
+        if swapping is None and not weighing.cost()[0]:
+            yield weighing, _OPENING
+        least: tuple[int, int] | None = None  # of clause weighting, a turn ago
         for _ in rounds(self._walker):
-            growing = Growing(work.formula, work.target, weighing.best(), self._walker.stop)
-            if together is None and _nearly_all(growing.cost(), work.formula):
-                together = Together(work.formula, work.target, weighing.best(), self._walker.stop)
-            better = False
-            while not (better or growing.given_up):
-                last = together is not None and together.is_last(growing.cost())
-                if not last:
-                    yield from self._asked(growing, turn, weighing, vain)
-                turn *= 2
-                yield from self._asked(together, turn if last else turn // 2, weighing, vain)
-                whole = turn // _LESS if last else turn
-                yield (
-                    weighing,
-                    whole
-                    if self.standing.satisfies(weighing)
-                    else self.standing.less(weighing, whole, late),
-                )
-                better = weighing.cost() < growing.cost()
-            self._lead(weighing, growing)
-            known = before = weighing.cost()
-            for _ in rounds(self._walker):
-                if before == weighing.cost() < known:
-                    break
-                led = swaps and not self.standing.satisfies(weighing)
-                if len(searches) == 1 and (swapping if known[0] else led):
-                    swapping = swapping or self._swapping(weighing)
-                    if weighing.cost() < swapping.cost():
-                        swapping.adopt(weighing.best(), self._walker.stop)
-                    self.standing.note(swapping)
-                    searches.append(swapping)
-                before = weighing.cost()
-                turn *= 2
-                yield from self._asked(together, turn // 2, weighing, vain)
-                for search in searches[::-1]:
-                    if isinstance(search, Weighing) or not search.given_up:
-                        less = len(searches) > 1
-                        yield search, self.standing.less(search, turn, late) if less else turn
-                if weighing.cost()[0]:
-                    self._lead(weighing, searches[-1])
+            cost, best = weighing.cost(), weighing.best()
+            asks: list[Asking] = []
+            if growing is not None and cost < growing.cost():
+                growing = None
+            if growing is None and not cost[0] and least in (None, cost):
+                growing = Growing(formula, work.target, best, stop)
+            led = swaps and not self.standing.satisfies(weighing)
+            if led and (growing is None or growing.given_up):
+                swapping = swapping or self._swapping(weighing)
+                if cost < swapping.cost():
+                    swapping.adopt(best, stop)
+                for each in (weighing,) if swapping.given_up else (swapping, weighing):
+                    yield each, self.standing.less(each, turn, late)
+                self._lead(weighing, swapping)
+                turn, least = 2 * turn, cost
+                continue
+            if not formula.num_hard and _nearly_all(cost, formula):
+                together = together or Together(formula, work.target, best, stop)
+                self.asking = not together.given_up
+                asks.append(together)
+            if growing is not None and not (together and together.is_last(growing.cost())):
+                asks.append(growing)
+            searches: list[Search] = [*(each for each in asks if not each.given_up), weighing]
+            for search in searches:
+                before, kind = search.cost(), type(search)
+                if led:
+                    yield search, self.standing.less(search, turn, late)
+                else:
+                    yield search, turn >> vain.get(kind, 0)
+                found = len(searches) == 1 or search is together or search.cost() < before
+                vain[kind] = 0 if found else min(_MOST_VAIN, vain.get(kind, 0) + 1)
+            turn, least = 2 * turn, cost
+            if growing is not None and growing.given_up:
+                self._lead(weighing, growing)
 
     def _lead(self, weighing: Weighing, search: Search) -> None:
         """Have clause weighting go on from what another search has, if that is better."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.methods.asking.asking import Asking
 from hardscape.maxsat.methods.asking.swaps import Swapping
+from hardscape.maxsat.methods.walkers.rounds import Flipping
 from hardscape.maxsat.methods.weighting.searches import NEVER, Hitting, Search, Walking, Weighing
 
 #: A search comes close where its best violates at most this share of the clauses, or this many; one falls that
@@ -24,16 +23,10 @@ def close_to_all(formula: Formula) -> int:
     return max(_CLOSE, int(_CLOSE_SHARE * formula.num_clauses))
 
 
-class _Walker(Protocol):
-    """Who lets searches go."""
-
-    flips: int
-
-
 class Standing:
     """What each search has found by itself, beside what others have."""
 
-    def __init__(self, walker: _Walker, formula: Formula) -> None:
+    def __init__(self, walker: Flipping, formula: Formula) -> None:
         self._walker, self._close = walker, close_to_all(formula)
         self._own: dict[Search, tuple[int, int]] = {}  # what each has found, and not adopted
         self._led: set[Search] = set()  # by others to where the hard clauses hold
