@@ -1,7 +1,8 @@
 // Simulated annealing over the values of things: one thing after another may take another value, at
 // once, whatever clauses say the two; what each value would cost is kept, so a move that is refused
-// costs next to nothing. Cycles of cooling become longer and longer. What a violated hard clause
-// weighs falls after a cycle that ends without any and rises after one that does not.
+// costs next to nothing. Cycles of cooling become longer and longer; all machines round alike. What
+// a violated hard clause weighs falls after a cycle that ends without any and rises after one that
+// does not.
 #pragma once
 
 #include <algorithm>
@@ -77,6 +78,7 @@ class Annealing final : public AnyWeighting {
   static constexpr std::uint64_t kPoll = 256, kLook = 2, kFirst = 16, kLonger = 4;
   // Temperatures of a cycle; moves tried before the first one.
   static constexpr std::uint32_t kLevels = 32, kTried = 1024;
+  static constexpr double kMost = 40;  // temperatures that a move may cost
   // Part of a cycle that all temperatures have alike, and what becomes of a hard clause's weight.
   static constexpr double kEqual = 0.3, kHarder = 1.5, kSofter = 0.8;
 
@@ -148,6 +150,15 @@ class Annealing final : public AnyWeighting {
     return static_cast<double>(p.soft) + hardness_ * static_cast<double>(p.hard);
   }
 
+  // Whether a number drawn is less than exp(-x), by operations that all machines round alike.
+  bool accepted(double x) {
+    if (x > kMost) return false;
+    const double part = x / 256;  // its exponential by four terms
+    double inverse = 1 + part * (1 + part / 2 * (1 + part / 3));
+    for (int i = 0; i < 8; ++i) inverse *= inverse;
+    return random_.uniform() * inverse < 1;
+  }
+
   void propose() {
     const std::uint64_t draw = random_.next();
     const std::uint32_t t = pick(draw >> 32, static_cast<std::uint32_t>(problem_.things()));
@@ -157,7 +168,7 @@ class Annealing final : public AnyWeighting {
     Penalty by = penalty_[v];
     by -= penalty_[old];
     const double more = energy(by);
-    if (more > 0 && random_.uniform() >= std::exp(-more / temperature_)) return;
+    if (more > 0 && !accepted(more / temperature_)) return;
     leave(old);
     enter(v);
     value_[t] = v;
@@ -186,8 +197,11 @@ class Annealing final : public AnyWeighting {
       by -= penalty_[value_[problem_.thing[v]]];
       if (energy(by) > 0) up += energy(by), ++ups;
     }
-    if (ups > 0) hot_ = up / static_cast<double>(ups);
-    cold_ = std::min(hot_ / 4, std::max(1.0, least) / 5);
+    const double hot = ups > 0 ? up / static_cast<double>(ups) : 1;
+    double ratio = std::min(hot / 4, std::max(1.0, least) / 5) / hot;
+    for (std::uint32_t levels = 1; levels < kLevels; levels *= 2) ratio = std::sqrt(ratio);
+    temperatures_[0] = hot;
+    for (std::uint32_t k = 1; k < kLevels; ++k) temperatures_[k] = temperatures_[k - 1] * ratio;
   }
 
   // How long a cycle is at each level: as the cost's deviation was of the temperature there, since
@@ -196,7 +210,7 @@ class Annealing final : public AnyWeighting {
     double sum = 0;
     std::array<double, kLevels> part;
     for (std::uint32_t k = 0; k < kLevels; ++k)
-      sum += part[k] = heat_[k].deviation() / temperature(k);
+      sum += part[k] = heat_[k].deviation() / temperatures_[k];
     double ends = 0;
     for (std::uint32_t k = 0; k < kLevels; ++k) {
       ends += sum > 0 ? kEqual / kLevels + (1 - kEqual) * part[k] / sum : 1.0 / kLevels;
@@ -205,19 +219,15 @@ class Annealing final : public AnyWeighting {
     }
     ends_.back() = length_;
     level_ = step_ = 0;
-    temperature_ = hot_;
+    temperature_ = temperatures_[0];
     cool();
-  }
-
-  double temperature(std::uint32_t level) const {
-    return hot_ * std::pow(cold_ / hot_, level / (kLevels - 1.0));
   }
 
   // To the level of the next step.
   void cool() {
     while (level_ < kLevels && step_ == ends_[level_]) ++level_;
     if (level_ < kLevels)
-      temperature_ = temperature(level_);
+      temperature_ = temperatures_[level_];
     else
       end_cycle();
   }
@@ -252,8 +262,9 @@ class Annealing final : public AnyWeighting {
   WideCost best_cost_{UINT64_MAX, 0};
   mutable std::vector<std::uint8_t> assignment_;
   mutable bool written_ = false;
-  double hardness_ = 1, hot_ = 1, cold_ = 1, temperature_ = 1;
-  std::array<Spread, kLevels> heat_;
+  double hardness_ = 1, temperature_ = 1;
+  std::array<double, kLevels> temperatures_;
+  std::array<Spread, kLevels> heat_;           // what the cost was at each
   std::array<std::uint64_t, kLevels> ends_{};  // steps of a cycle when each level ends
   std::uint32_t level_ = 0;
   std::uint64_t length_ = 0, step_ = 0, cycles_ = 0;
