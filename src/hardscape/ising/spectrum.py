@@ -254,7 +254,24 @@ def estimate(
 ) -> Estimate:
     """Estimate time and memory of :func:`spectrum` on this machine, by searching a sample of its parts.
 
-    Takes the arguments of :func:`spectrum`, and about `sample_seconds` (more on a GPU that has to compile).
+    Parameters
+    ----------
+    model, num_states, window, method, prune, **run
+        As for :func:`spectrum`. A cutoff or states that are known make it quicker than is estimated.
+    sample_seconds : float
+        About how long the sample may take (more on a GPU that has to compile).
+
+    Returns
+    -------
+    Estimate
+        Seconds of the whole call, and bytes of its lists of states.
+
+    Raises
+    ------
+    InputError
+        As :func:`spectrum` does, also where no method takes the model.
+    DeviceError
+        If a device that is named cannot be used.
 
     Examples
     --------

@@ -133,6 +133,26 @@ class QuadraticModel(Plain):
 def quadratize(system: XorSystem | str | Path) -> QuadraticModel:
     """Write a system as an Ising model; :meth:`QuadraticModel.to_system` undoes it exactly.
 
+    Parameters
+    ----------
+    system : XorSystem, or the path of a file of one
+
+    Returns
+    -------
+    QuadraticModel
+        Of N + A spins, A one for each clause of three variables, and 2k - 5 for one of k > 3. Its coefficients
+        are integers; the cost is O(size of the system).
+
+    Raises
+    ------
+    InputError, FormatError
+        For what is no system, or a file that cannot be read.
+
+    Notes
+    -----
+    The energy of a clause with its ancilla is that at the head of this module (I. Hen, Phys. Rev. Applied
+    12, 011003, 2019).
+
     Examples
     --------
     >>> model = quadratize(XorSystem.from_clauses([[0, 1, 2]], [1]))
