@@ -289,6 +289,18 @@ def test_who_is_in_vain_has_ever_less(monkeypatch):
     assert had[Patient][-3:] == [64 << 6 >> 3, 64 << 7, 64 << 8 >> 1]
 
 
+def test_a_solver_that_satisfied_no_hard_clauses_at_first_is_asked_on(monkeypatch):
+    weighing, solver = Falling(), Falling()
+    weighing.cost = solver.cost = lambda: (5, 0)
+    monkeypatch.setattr(schedule, "asks_first", lambda *_: True)
+    monkeypatch.setattr(Schedule, "_swapping", lambda *_: solver)
+    monkeypatch.setattr(Schedule, "_first_turns", lambda *_: iter(()))
+    wide = Formula.from_clauses([[1, 2], [2, 3], [100]], hard=[[3]])
+    walker = SimpleNamespace(work=SimpleNamespace(formula=wide, target=0), flips=0, stop=STOP)
+    turns = Schedule(walker, 0, None)._growing_turns(weighing, 64)
+    assert list(given(walker, turns, 6)) == [solver, weighing] * 3
+
+
 def test_a_solver_is_asked_for_all_clauses_until_it_answers(monkeypatch):
     asked = Stuck((NEVER, 0))
     asked.is_last = lambda cost: False

@@ -366,7 +366,8 @@ class Schedule:
                 growing = None
             if growing is None and not cost[0] and least in (None, cost):
                 growing = Growing(formula, work.target, best, stop)
-            led = swaps and not self.standing.satisfies(weighing)
+            exchanged = swaps or (swapping is not None and cost[0] > 0)
+            led = exchanged and not self.standing.satisfies(weighing)
             if led and (growing is None or growing.given_up):
                 swapping = swapping or self._swapping(weighing)
                 if cost < swapping.cost():
