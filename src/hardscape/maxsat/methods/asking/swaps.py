@@ -55,8 +55,8 @@ class Swapping(Asking):
     Each soft clause is a *wish*: a literal that the solver may be asked to hold. Clauses of one literal are
     wishes themselves, the others get a new variable that relaxes them. The walk of the presolved `formula`
     starts from `initial`, if that satisfies the hard clauses, else from what the solver finds near it, or where
-    that is `far` from all that does anywhere, if at once. It stops at a cost of `target`; ``given_up`` says
-    that nothing is left to try.
+    that is `far` from all that does by turns anywhere and near it. It stops at a cost of `target`;
+    ``given_up`` says that nothing is left to try.
     """
 
     def __init__(
@@ -82,7 +82,9 @@ class Swapping(Asking):
         moves = self._exchange, self._release, self._force
         self._worked_by = dict.fromkeys(moves, 0)  # literals assigned since its last find
         self._began, self._patience = False, CONFLICTS
-        self._near: list[int] = []  # literals that are preferred once a question was in vain
+        # Literals that are preferred after every second question in vain.
+        self._near: list[int] = []
+        self._nearer = True
         self._levels: list[int] = []  # weights that the opening has not come down to yet
         self._dropped: set[int] = set()  # wishes that it gives up
         self._model: list[int] = []  # where the walk is
@@ -161,8 +163,9 @@ class Swapping(Asking):
         elif answer is False:
             self.given_up = True
         elif self._near:
-            self._solver.set_phases([*self._near, *self._wishes])
-            self._near = []
+            self._nearer = not self._nearer
+            if self._nearer:
+                self._solver.set_phases([*self._near, *self._wishes])
 
     def _open(self) -> None:
         """Ask for all wishes of some weight, and drop the lightest of those that contradict one another.
