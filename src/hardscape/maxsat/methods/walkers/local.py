@@ -202,6 +202,9 @@ class Walker:
                     return
                 self._adopt(search)
                 if not self._advance(search, end) or self._exhausted():
+                    if self.work.max_flips is not None and self._arrived(self._lower):
+                        # How soon after a proof a slice ends depends on the clock; a turn does not.
+                        self.flips = min(end, self.work.max_flips)
                     yield not self.interrupted()
                     return
                 yield None
@@ -275,10 +278,13 @@ class Walker:
         ended = time.perf_counter()
         self._offer_at = ended + _BETWEEN_OFFERS * (ended - began)
 
+    def _arrived(self, cost: int) -> bool:
+        """Whether the best one satisfies the hard clauses, and costs no more."""
+        return self._best is not None and self._best <= (0, cost)
+
     def _exhausted(self) -> bool:
         work = self.work
-        wanted = max(work.target, self._lower)
-        if self._best is not None and self._best[0] == 0 and self._best[1] <= wanted:
+        if self._arrived(max(work.target, self._lower)):
             return True
         if work.max_flips is not None:
             return self.flips >= work.max_flips
