@@ -193,7 +193,7 @@ def circuit(gates, inputs=2):
 
 
 def test_variables_of_circuits_occur_seldom():
-    assert [pace.opening(circuit(1700), left) for left in (0.9, 1.0, 2.0, 2.1)] == [
+    assert [pace.opening(circuit(1700), left) for left in (0.5, 0.6, 2.0, 2.1)] == [
         0.0,  # too late
         2.5,
         2.5,
@@ -204,7 +204,7 @@ def test_variables_of_circuits_occur_seldom():
     assert pace.opening(Formula.from_clauses([[1]], hard=hard), 2.0) == 0.0
 
 
-def test_a_proof_of_a_circuit_begins_where_the_search_is_stuck_and_asks_a_solver():
+def test_a_proof_of_a_circuit_begins_where_the_search_is_silent_and_asks_a_solver():
     task: Any = SimpleNamespace(
         incumbent=SimpleNamespace(best=found(100), lower=0),
         options=SimpleNamespace(deadline=SimpleNamespace(left=1.5)),
@@ -214,12 +214,22 @@ def test_a_proof_of_a_circuit_begins_where_the_search_is_stuck_and_asks_a_solver
     def pays(seconds, left, able=False):
         task.options.deadline.left = left
         walker = Pace()
-        walker.walked(0.2, None, found(100))
-        walker.walked(seconds - 0.2, found(100), found(100))
+        walker.walked(0.2, None, task.incumbent.best)
+        walker.walked(seconds - 0.2, task.incumbent.best, task.incumbent.best)
         return pace.proof_pays(task, walker, 2.0, able=able)
 
-    assert [pays(0.3, 1.7), pays(0.5, 1.5), pays(0.5, 1.05)] == [False, True, False]
-    assert not pays(0.5, 1.5, able=True)
+    assert [pays(0.6, 1.4), pays(0.8, 1.2), pays(0.8, 0.65)] == [False, True, False]
+    assert not pays(0.8, 1.2, able=True)
+
+
+def test_a_search_is_silent_where_it_is_stuck_for_half_a_second():
+    told, best = [], found(100)
+    for first, later in ((0.1, 0.3), (0.1, 0.6), (1.0, 0.6), (1.0, 1.1)):
+        walker = Pace()
+        walker.walked(first, None, best)
+        walker.walked(later, best, best)
+        told.append((walker.stuck, walker.silent))
+    assert told == [(True, False), (True, True), (False, False), (True, True)]
 
 
 def test_up_to_a_short_limit_a_proof_of_a_small_formula_begins_where_the_search_finds_nothing():

@@ -21,6 +21,8 @@ from hardscape.maxsat.task import SMALL, Task
 _PART, _GAIN = 0.4, 0.006
 #: It is stuck where so much of its time found nothing, and at its end where so much did, of some seconds.
 _STUCK, _ENDED, _LONG = 0.5, 0.8, 1.0
+#: Seconds for which a walker of a circuit that is stuck has found nothing: its finds come in bursts.
+_SILENCE = 0.5
 #: Longest limit in seconds that is short.
 SHORT = 2.0
 #: Up to a short limit a search has such shares of the time before a proof that may come to something begins:
@@ -50,7 +52,7 @@ _PRICED, _FIRST, _FIRST_EACH = 65, 0.6, 2.2e-5
 _OPENS, _OPENS_EACH = 0.6, 2e-5
 #: Seconds for what the simpler clauses of a circuit lead to, whose variables occur no more often than that in
 #: the mean, if as many seconds are left as the first of it takes, after those that a process takes to begin.
-_GATES, _OCCURS, _FIRST_GATES, _MOMENT = 2.5, 16, 1.0, 0.1
+_GATES, _OCCURS, _FIRST_GATES, _MOMENT = 2.5, 16, 0.6, 0.1
 #: What is known of formulas whose proof begins with linear programs.
 _PROGRAMS = WeakKeyDictionary[Formula, bool]()
 
@@ -100,6 +102,11 @@ class Pace:
     def stuck(self) -> bool:
         """Whether nothing was found for long."""
         return not self._gained(_STUCK)
+
+    @property
+    def silent(self) -> bool:
+        """Whether nothing was found for so long where finds come in bursts."""
+        return self.stuck and self.idle >= _SILENCE
 
     @property
     def still(self) -> bool:
@@ -223,7 +230,7 @@ def proof_pays(task: Task, pace: Pace, limit: float, *, able: bool, asking: bool
         return leads(formula)
     if violated:
         return pace.seconds >= (_STAYS if pace.stays else _UNBEGUN) * limit
-    if not able and pace.stuck and _circuit_opens(formula, left - _MOMENT):
+    if not able and pace.silent and _circuit_opens(formula, left - _MOMENT):
         return True
     finds, size = _finds(task), len(formula.literals)
     least, most = _SEARCHED * limit, _SEARCHED_MOST * limit

@@ -157,7 +157,7 @@ class Sharing:
         share = min(self._share, _HALF) if near else self._share
         if proved < self._opening and self._known.counted:
             return _LITTLE
-        if proved < self._opening and not able:
+        if proved < self._opening and not able and self._pace.silent:
             return 0.0  # one step of its may take as long as it took to satisfy a circuit
         if self._short and not self._pace.still:
             return share
