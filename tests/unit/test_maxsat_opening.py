@@ -19,7 +19,7 @@ pytest.importorskip("pysat", reason="python-sat is not installed")
 def large(monkeypatch):
     """Every formula counts as one whose soft clauses are too many to be exchanged, and as no circuit."""
     monkeypatch.setattr(schedule, "_MOST_SWAPPED", 0)
-    monkeypatch.setattr(schedule, "_MOST_DIAGNOSED", 0)
+    monkeypatch.setattr(schedule.Diagnosing, "given_up", True)
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_cores_are_sought_first_and_not_above_a_size(searches, monkeypatch):
     searched(gates(1), 3000)
     assert searches[0] == "Hitting"
     searches.clear()
-    monkeypatch.setattr(schedule, "_MOST_HIT", 0)
+    monkeypatch.setattr(schedule, "_MOST_LITERALS", 0)
     assert searched(gates(1), 3000).status != "OPTIMUM FOUND"
     assert "Hitting" not in searches
 

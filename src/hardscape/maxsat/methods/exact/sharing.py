@@ -48,7 +48,6 @@ _TRIES = 0.5
 _AHEAD, _MOST_AHEAD = 0.05, 0.5
 #: A bound rises as fast as in such a part of the prover's time, the last one, which has turns at both sides.
 _RECENT = 0.5
-#: Up to a short limit nothing of this is so while the walker still finds.
 #: The walker has least, too, where it has found nothing for longer than the prover has, so many seconds at
 #: least. Not for one that has shown what it finds. Nor up to a short limit, since first finds take it as long;
 #: nor where the walker is able to satisfy the hard clauses and the proof promises little: whatever the prover

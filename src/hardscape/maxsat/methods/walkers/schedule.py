@@ -36,7 +36,7 @@ from hardscape.maxsat.task import SMALL
 #: soft clauses are no longer exchanged.
 _FIRST_ALONE, _MOST_SWAPPED = 8_000, 200_000
 #: Literals above which clause weighting is alone: no solver is asked, nor are cores or circuits looked for.
-_MOST_GROWN = _MOST_HIT = _MOST_DIAGNOSED = 3_000_000
+_MOST_LITERALS = 3_000_000
 #: Flips of a search by cores before any other where soft clauses are no longer exchanged, as long as few wishes
 #: hit all cores; of clause weighting behind it, as long as that falls; and before sets are grown from its best.
 _OPENING = 200_000
@@ -72,7 +72,7 @@ def is_small(formula: Formula) -> bool:
 
 def asks_first(formula: Formula) -> bool:
     """Whether a solver is asked where clause weighting does not come to satisfy the hard clauses."""
-    return len(formula.literals) <= _MOST_GROWN and swapping_is_possible(formula)
+    return len(formula.literals) <= _MOST_LITERALS and swapping_is_possible(formula)
 
 
 def swapping_pays(formula: Formula) -> bool:
@@ -140,7 +140,7 @@ class Schedule:
         turn = _FIRST_ALONE + formula.num_variables
         cover, size = asks_for_a_cover(formula), len(formula.literals)
         mixed = 0 < formula.num_hard < formula.num_clauses
-        if mixed and not cover and size <= _MOST_DIAGNOSED and not self._stream:
+        if mixed and not cover and size <= _MOST_LITERALS and not self._stream:
             diagnosing = self._diagnosing()  # has tables that the next search shares
             while (
                 not diagnosing.given_up or self._walker.interrupted()
@@ -152,7 +152,7 @@ class Schedule:
         if size <= _MOST_SWAPPED and mixed and not cover:
             yield from self._hitting_turns(turn // _SHORT)
             return
-        if mixed and not cover and size <= _MOST_HIT and wishes_are_literals(formula):
+        if mixed and not cover and size <= _MOST_LITERALS and wishes_are_literals(formula):
             yield from self._opened_turns(turn)
             return
         weighing = self._weighing(self._initial)
@@ -166,7 +166,7 @@ class Schedule:
     def _grown_turns(self, weighing: Weighing, turn: int) -> Iterator[tuple[Search, int]]:
         """Clause weighting, and sets that a solver grows where it may be asked."""
         formula = self._walker.work.formula
-        if len(formula.literals) <= _MOST_GROWN and not looks_random(formula) and can_ask():
+        if len(formula.literals) <= _MOST_LITERALS and not looks_random(formula) and can_ask():
             yield from self._growing_turns(weighing, turn)
         for _ in rounds(self._walker):
             yield weighing, turn
