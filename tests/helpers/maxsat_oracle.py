@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 
 
 def holds(clause, assignment) -> bool:
@@ -37,6 +37,20 @@ def costs_of_all(formula) -> dict[tuple[int, ...], int]:
         for bits in product((0, 1), repeat=formula["variables"])
         if all(holds(c, bits) for c, _, h in parts if h)
     }
+
+
+def costs_of(formula) -> dict[tuple[int, ...], int]:
+    """What each assignment costs that satisfies the hard clauses of a `Formula`."""
+    ends = formula.offsets.tolist()
+    literals = formula.literals.tolist()
+    return costs_of_all(
+        {
+            "clauses": [literals[a:b] for a, b in pairwise(ends)],
+            "weights": formula.weights.tolist(),
+            "hard": formula.hard.tolist(),
+            "variables": formula.num_variables,
+        }
+    )
 
 
 _WORD = 2**64 - 1

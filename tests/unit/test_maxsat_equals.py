@@ -8,6 +8,7 @@ import pytest
 
 from hardscape.maxsat import Formula, solve
 from hardscape.maxsat.presolve import presolve
+from helpers.maxsat_oracle import costs_of
 
 
 def tied(seed):
@@ -26,22 +27,15 @@ def tied(seed):
     return Formula.from_clauses(soft, weights, hard=hard, num_variables=n)
 
 
-def costs(formula):
-    """Of all assignments under which the hard clauses hold."""
-    every = np.array(list(itertools.product((0, 1), repeat=formula.num_variables)), dtype=np.uint8)
-    told = ((tuple(x.tolist()), *formula.evaluate(x)[:2]) for x in every)
-    return {x: cost for x, hard, cost in told if not hard}
-
-
 @pytest.mark.parametrize("seed", range(150))
 def test_what_is_left_costs_the_same(seed):
     formula = tied(seed)
     found = presolve(formula)
-    whole = costs(formula)
+    whole = costs_of(formula)
     assert found.unsatisfiable <= (not whole)
     if found.unsatisfiable:
         return
-    left = costs(found.formula)
+    left = costs_of(found.formula)
     for x, cost in left.items():
         lifted = found.lift(np.array(x, dtype=np.uint8))
         assert whole[tuple(lifted.tolist())] == cost + found.constant
@@ -81,8 +75,8 @@ def test_things_that_decide_one_another_are_one():
     formula = Formula.from_clauses(soft, list(range(1, len(soft) + 1)), hard=hard)
     found = presolve(formula)
     assert found.formula.num_variables == size
-    left = costs(found.formula)
-    assert {cost + found.constant for cost in left.values()} == set(costs(formula).values())
+    left = costs_of(found.formula)
+    assert {cost + found.constant for cost in left.values()} == set(costs_of(formula).values())
 
 
 def test_a_literal_from_which_a_contradiction_follows_is_false():
@@ -100,7 +94,7 @@ def test_a_literal_that_equals_its_negation_is_none():
 @pytest.mark.parametrize("seed", range(8))
 def test_the_optimum_is_the_same(seed):
     formula = tied(seed + 1000)
-    whole = costs(formula)
+    whole = costs_of(formula)
     if whole:
         result = solve(formula, seed=1, device="cpu", threads=1)
         assert result.cost == result.lower_bound == min(whole.values())

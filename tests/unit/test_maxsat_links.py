@@ -8,6 +8,7 @@ import pytest
 
 from hardscape.maxsat import Formula, solve
 from hardscape.maxsat.presolve import presolve
+from helpers.maxsat_oracle import costs_of
 
 
 def linked(seed):
@@ -33,22 +34,15 @@ def linked(seed):
     return Formula.from_clauses(soft, weights, hard=hard, num_variables=n)
 
 
-def costs(formula):
-    """Of all assignments under which the hard clauses hold."""
-    every = np.array(list(itertools.product((0, 1), repeat=formula.num_variables)), dtype=np.uint8)
-    told = ((tuple(x.tolist()), *formula.evaluate(x)[:2]) for x in every)
-    return {x: cost for x, hard, cost in told if not hard}
-
-
 @pytest.mark.parametrize("seed", range(60))
 def test_what_is_left_costs_the_same(seed):
     formula = linked(seed)
     found = presolve(formula)
-    whole = costs(formula)
+    whole = costs_of(formula)
     if found.unsatisfiable:
         assert not whole
         return
-    left = costs(found.formula)
+    left = costs_of(found.formula)
     for x, cost in left.items():
         lifted = found.lift(np.array(x, dtype=np.uint8))
         assert whole[tuple(lifted.tolist())] == cost + found.constant
