@@ -125,6 +125,14 @@ def test_the_same_answer_after_resume(capsys: Captured) -> None:
     assert found["states"] == expected["states"]
 
 
+def test_what_is_shown_is_drawn_over_its_own_picture(capsys: Captured) -> None:
+    words = [*LONG, "--plot", "levels.svg", "--checkpoint", "long"]
+    assert main([*words, "--time-limit", "0.5"]) == 0
+    assert "stopped by the time limit" in capsys.readouterr().err
+    assert main(["show", "long"]) == 0
+    assert "not finished" in capsys.readouterr().err
+
+
 def test_a_finished_permanent_is_shown(capsys: Captured) -> None:
     np.save("matrix.npy", np.random.default_rng(1).normal(size=(24, 24)))
     words = ["permanent", "matrix.npy", "--device", "cpu", "--json", "--checkpoint", "sum"]

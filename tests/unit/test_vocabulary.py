@@ -117,7 +117,7 @@ def option_names() -> dict[str, set[str]]:
         whole = made[name]
         for part in (whole, *(whole[x] for x in whole if not x.startswith("-"))):
             for argument in part.assemble_argument_collection() if part.default_command else ():
-                if argument.name != "*":
+                if argument.show and argument.name != "*":
                     found[argument.name.strip("-").lower().replace("-", "_")].add(name)
     return found
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from cyclopts import App
 
-from hardscape.cli import terminal
 from hardscape.cli.options import Flag, Json, with_options, without
 from hardscape.cli.terminal import print_json, print_parts, seconds_text, table
 from hardscape.engine.cluster.parts import part_of
@@ -93,15 +92,12 @@ def show(file: Path, /) -> int:
     if found.state == "finished" and part_of(found.path) is None:
         return resume(file, here=True)
     words = without(words_of(found), "--time-limit", "--shards", *_PLACES)
-    terminal.so_far = True
     try:
-        return run(with_options(words, "--time-limit", "0.001"))
+        return run(with_options(words, "--time-limit", "0.001", "--so-far"))
     except BudgetError:
         raise CheckpointError(
             f"checkpoint {file}: {_done(found)} are done, which tell no answer; 'hardscape resume' goes on"
         ) from None
-    finally:
-        terminal.so_far = False
 
 
 def words_of(found: Job) -> list[str]:

@@ -20,7 +20,7 @@ from hardscape.cli.options import (
     format_help,
     option_group,
 )
-from hardscape.cli.terminal import cut_short, print_json
+from hardscape.cli.terminal import print_json
 from hardscape.errors import InputError, Interrupted
 from hardscape.interrupts import answer_is_told, signals_wait
 from hardscape.maxsat.formats import FORMATS
@@ -223,7 +223,7 @@ def _list(
         )
         return EXIT_CODES[status]
     if found.stopped:
-        say(f"c {cut_short(found.stopped, 'these are the cheapest')}")
+        say(f"c {output.cut_short(found.stopped, 'these are the cheapest')}")
     for cost, row in zip(found.costs, found.assignment.tolist(), strict=True):
         say(f"o {cost + formula.offset}")
         say("v " + "".join(map(str, row)))
@@ -267,7 +267,7 @@ def _report(formula: Formula, result: MaxsatResult, output: PlotOptions) -> None
         print_json(sizes | result.to_dict())
     else:
         if result.stopped:
-            say(f"c {cut_short(result.stopped, 'this is the best so far')}")
+            say(f"c {output.cut_short(result.stopped, 'this is the best so far')}")
         say(
             f"c {result.num_satisfied} of {result.num_clauses} clauses hold, {result.flips} flips, "
             f"{result.seconds:.3f} s, seed {result.seed}"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, dataclass_transform
 
 from cyclopts import Group, Parameter
 
-from hardscape.cli.terminal import seconds_text, show
+from hardscape.cli.terminal import cut_short, seconds_text, show
 from hardscape.errors import BudgetError, CheckpointError
 from hardscape.files import COMPRESSED, check_outputs
 from hardscape.formats import Formats
@@ -103,7 +103,11 @@ def began(words: Sequence[str]) -> bool:
     except (IndexError, CheckpointError):
         return False
     told, asked = (
-        [word for word in without(command, "--checkpoint", *_WHERE) if word != "--force"]
+        [
+            word
+            for word in without(command, "--checkpoint", *_WHERE)
+            if word not in ("--force", "--so-far")
+        ]
         for command in (found.command, words)
     )
     return told == asked and found.folder == os.getcwd()
@@ -169,9 +173,20 @@ class SeededShardRunOptions(ShardRunOptions, SeededRunOptions):
 
 @option_group(OUTPUT)
 class JsonOptions:
-    """What to print."""
+    """What to print.
+
+    Attributes
+    ----------
+    so_far
+        Whether the answer is that of a checkpoint, which is but shown: `hardscape show` says so.
+    """
 
     json: Json = False
+    so_far: Annotated[Flag, Parameter(show=False)] = False
+
+    def cut_short(self, stopped: str, left: str) -> str:
+        """The sentence that a run did not come to its end; what is shown, no limit of its own has stopped."""
+        return f"not finished: {left}" if self.so_far else cut_short(stopped, left)
 
 
 @option_group(OUTPUT)

@@ -22,7 +22,7 @@ from hardscape.cli.options import (
     format_help,
     option_group,
 )
-from hardscape.cli.terminal import cut_short, note, seconds_text, show, table
+from hardscape.cli.terminal import note, seconds_text, show, table
 from hardscape.errors import AccuracyWarning, BudgetError, HardscapeError, InputError, Interrupted
 from hardscape.ising import search as find_low_states
 from hardscape.ising import spectrum as find_spectrum
@@ -350,24 +350,26 @@ def _report(
         output.json,
         "spectrum",
         found.to_dict,
-        _spectrum_facts(ising, found),
+        _spectrum_facts(ising, found, output),
         _states(found),
     )
     if not found.certified and found.stopped:
-        note(f"not certified: {_shortfall(found)}")
+        note(f"not certified: {_shortfall(found, output)}")
         if run.checkpoint is not None:
             note(f"the same command resumes from {run.checkpoint}")
     output.draw(found.plot_bounds if output.plot_bounds else found.plot)
 
 
-def _spectrum_facts(ising: Ising, found: Spectrum) -> Iterator[tuple[str, str]]:
+def _spectrum_facts(
+    ising: Ising, found: Spectrum, output: OutputOptions
+) -> Iterator[tuple[str, str]]:
     yield "model", _describe(ising)
     if found.levels:
         ground = found.levels[0]
         more = "" if ground.complete else " or more"
         yield "ground energy", f"{ground.energy!r} (degeneracy {ground.count}{more})"
     yield "gap", "none: only one level is listed" if found.gap is None else repr(found.gap)
-    yield "certified", _certificate(found)
+    yield "certified", _certificate(found, output)
     if not found.certified and found.num_states and math.isfinite(found.lower_bound):
         far = float(found.energies[0]) - found.lower_bound
         yield "lower bound", f"{found.lower_bound!r} ({far:.6g} below the lowest state found)"
@@ -394,12 +396,12 @@ def _parts(parts: Sequence[tuple[int, str]]) -> str:
     return ", ".join(told) or "nothing: all spins could be minimised over"
 
 
-def _certificate(found: Spectrum) -> str:
+def _certificate(found: Spectrum, output: OutputOptions) -> str:
     """Whether the states are proven to be the lowest, and why."""
     if found.certified:
         return f"yes: all 2^{found.num_spins} states are accounted for"
     if found.stopped:
-        return f"no: {_shortfall(found)}"
+        return f"no: {_shortfall(found, output)}"
     if found.info.get("search") == "matching":
         return "no: the lowest energy rests on PyMatching, and states that tie are not listed"
     what = (
@@ -408,16 +410,18 @@ def _certificate(found: Spectrum) -> str:
     return f"no: {what} no certificate"
 
 
-def _shortfall(found: Spectrum) -> str:
+def _shortfall(found: Spectrum, output: OutputOptions) -> str:
     if found.method == "search":
-        return cut_short(found.stopped, f"{found.info['runs']} runs; these are the best so far")
+        return output.cut_short(
+            found.stopped, f"{found.info['runs']} runs; these are the best so far"
+        )
     far = "beta was not reached"
     if "total_states" in found.info:
         share = found.info["states_searched"] / found.info["total_states"]
         far = f"{100 * share:.3g}% of the 2^{found.num_spins} states are searched"
         needed = found.info.get("seconds_needed")
         far += "" if needed is None else f", the rest may take {seconds_text(needed)}"
-    return cut_short(found.stopped, f"{far}; these are the best so far")
+    return output.cut_short(found.stopped, f"{far}; these are the best so far")
 
 
 def _states(found: Spectrum) -> Iterator[Table | str]:

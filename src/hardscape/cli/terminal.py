@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 #: Columns of output that is not a terminal: wide enough to wrap nothing.
 _WIDE = 500
-#: Whether what is printed is the answer so far of a checkpoint, which no limit of its own has stopped.
-so_far = False
 
 
 def show(
@@ -115,8 +113,6 @@ def seconds_text(seconds: float) -> str:
 
 def cut_short(stopped: str, left: str) -> str:
     """The sentence that a run did not come to its end: what stopped it, and what there is all the same."""
-    if so_far:
-        return f"not finished: {left}"
     cause = {"time_limit": "the time limit"}.get(stopped, stopped.replace("_", " "))
     return f"stopped by {cause}: {left}"
 

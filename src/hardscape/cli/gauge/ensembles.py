@@ -14,7 +14,7 @@ from cyclopts import Group
 from hardscape.cli import options
 from hardscape.cli.gauge.files import ReadOptions
 from hardscape.cli.options import PlotOptions, RunOptions, option_group
-from hardscape.cli.terminal import cut_short, note, seconds_text, show, table
+from hardscape.cli.terminal import note, seconds_text, show, table
 from hardscape.engine.cluster.parts import Part
 from hardscape.errors import InputError, Interrupted, NotConverged
 from hardscape.files import check_outputs, path_of, plain_name
@@ -135,9 +135,8 @@ def _report(
 ) -> None:
     show(output.json, command, found.to_dict, _facts(found), _rows(found))
     if found.stopped:
-        note(
-            cut_short(found.stopped, f"{len(found)} of {found.files_total} configurations are done")
-        )
+        left = f"{len(found)} of {found.files_total} configurations are done"
+        note(output.cut_short(found.stopped, left))
     if options.table is not None:
         make_folder(options.table)
         found.save(options.table)

@@ -30,7 +30,7 @@ from hardscape.cli.options import (
     SeededShardRunOptions,
     option_group,
 )
-from hardscape.cli.terminal import aside, cut_short, deliver, note, seconds_text, show
+from hardscape.cli.terminal import aside, deliver, note, seconds_text, show
 from hardscape.errors import InputError, Interrupted
 from hardscape.files import check_outputs, store
 from hardscape.gauge import Domains, domains, fix_ensemble, formats, layouts
@@ -257,7 +257,7 @@ def _keep(found: GaugeFixResult, output: FixOutput, strict: bool) -> None:
         with aside(output.output):
             show(output.json, "gauge fix", found.to_dict, _facts(found, places))
         if found.stopped:
-            note(cut_short(found.stopped, "this is the best copy so far"))
+            note(output.cut_short(found.stopped, "this is the best copy so far"))
 
     if kept:
         deliver(lambda: _write(found, output), report)

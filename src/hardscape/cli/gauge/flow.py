@@ -15,7 +15,7 @@ from hardscape.cli.gauge.ensembles import (
 )
 from hardscape.cli.gauge.files import FileArgument, ReadOptions
 from hardscape.cli.options import EstimatePlotOptions, PlotOptions, RunOptions
-from hardscape.cli.terminal import cut_short, note, seconds_text, show, table
+from hardscape.cli.terminal import note, seconds_text, show, table
 from hardscape.errors import Interrupted
 from hardscape.gauge import layouts, observables
 from hardscape.gauge.flow import WilsonFlow, wilson_flow
@@ -80,7 +80,7 @@ def flow(
 def _report(found: WilsonFlow, output: PlotOptions) -> None:
     show(output.json, "gauge flow", found.to_dict, _facts(found), _times(found))
     if found.stopped:
-        note(cut_short(found.stopped, "this is the flow so far"))
+        note(output.cut_short(found.stopped, "this is the flow so far"))
     output.draw(found.plot)
 
 

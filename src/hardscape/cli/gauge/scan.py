@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from hardscape.cli.gauge.files import FileArgument, ReadOptions
 from hardscape.cli.gauge.fixing import METHOD, GaugeOptions
 from hardscape.cli.options import OUTPUT, EstimatePlotOptions, SeededShardRunOptions
-from hardscape.cli.terminal import cut_short, note, seconds_text, show, table
+from hardscape.cli.terminal import note, seconds_text, show, table
 from hardscape.errors import InputError, Interrupted
 from hardscape.figures import new_figure
 from hardscape.files import path_of, plain_name
@@ -121,7 +121,8 @@ def _report(found: GaugeScan, output: EstimatePlotOptions, place: Path | None) -
     ]
     show(output.json, "gauge scan", found.to_dict, facts, _rows(found))
     if found.stopped:
-        note(cut_short(found.stopped, f"{len(found)} of {found.points_total} settings are done"))
+        left = f"{len(found)} of {found.points_total} settings are done"
+        note(output.cut_short(found.stopped, left))
     if place is not None:
         found.save(place)
     output.draw(lambda: _panels(found))

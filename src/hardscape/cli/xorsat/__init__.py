@@ -17,7 +17,7 @@ from hardscape.cli.options import (
     option_group,
     target_help,
 )
-from hardscape.cli.terminal import aside, cut_short, deliver, note, seconds_text, show
+from hardscape.cli.terminal import aside, deliver, note, seconds_text, show
 from hardscape.cli.xorsat.energy import energy
 from hardscape.cli.xorsat.options import (
     SEARCH,
@@ -133,7 +133,7 @@ def _report(system: XorSystem, found: XorsatResult, output: JsonOptions) -> None
         left = f"{_clauses(found.violated)}, the fewest so far"
         if found.stopped == "time_limit" and found.time_limit is not None:
             left += f"; {seconds_text(found.time_limit)} were given"
-        note(cut_short(found.stopped, left))
+        note(output.cut_short(found.stopped, left))
 
 
 def _solve_facts(system: XorSystem, found: XorsatResult) -> Iterator[tuple[str, str]]:

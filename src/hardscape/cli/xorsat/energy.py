@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from hardscape.cli.options import EstimatePlotOptions, SeededShardRunOptions
-from hardscape.cli.terminal import cut_short, note, show, table
+from hardscape.cli.terminal import note, show, table
 from hardscape.cli.xorsat.options import SEARCH, FileArgument, FormatOption, read_system
 from hardscape.errors import Interrupted
 from hardscape.xorsat.methods.quasi_greedy.plan import Dynamics
@@ -76,5 +76,5 @@ def _report(found: EnergyTrace, output: EstimatePlotOptions) -> None:
     shown = table(">>>>>", rows, ("sweeps", "w1", "energy a variable", "error", "best clone"))
     show(output.json, "xorsat energy", found.to_dict, facts, ["", shown])
     if found.stopped:
-        note(cut_short(found.stopped, "the clones that were through are counted"))
+        note(output.cut_short(found.stopped, "the clones that were through are counted"))
     output.draw(found.plot)

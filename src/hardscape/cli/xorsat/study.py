@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from hardscape.cli.options import EstimatePlotOptions, PlotOptions, SeededShardRunOptions
-from hardscape.cli.terminal import cut_short, fact_table, note, print_json, print_parts, show, table
+from hardscape.cli.terminal import fact_table, note, print_json, print_parts, show, table
 from hardscape.cli.xorsat.options import (
     SEARCH,
     FileArgument,
@@ -93,7 +93,7 @@ def _report(
         print_parts(_tts_table(names, kept), *_tts_summary(kept))
     output.draw(lambda: _survival(names, kept))
     if kept[0].stopped:
-        note(cut_short(kept[0].stopped, "the runs that had ended are counted"))
+        note(output.cut_short(kept[0].stopped, "the runs that had ended are counted"))
 
 
 def _survival(files: tuple[Path, ...], results: list[TimeToSolution]) -> Any:
@@ -209,7 +209,7 @@ def _report_scan(found: W1Scan, output: EstimatePlotOptions) -> None:
     show(output.json, "xorsat scan", found.to_dict, facts, ["", rows_of])
     stopped = found.results[0].stopped
     if stopped:
-        note(cut_short(stopped, "the runs that had ended are counted"))
+        note(output.cut_short(stopped, "the runs that had ended are counted"))
     output.draw(found.plot)
 
 
