@@ -1,4 +1,4 @@
-"""File formats: each is one module of its family's folder ``formats``, and is found there.
+"""File formats: each is one module in its family's folder ``formats``, and is found there.
 
 ==================  ===========================================================================
 a module states     what it is
@@ -47,9 +47,16 @@ _SHOWN = 16
 def _modules(package: str) -> Mapping[str, Any]:
     # Without pkgutil, for which Python imports `inspect`: as long as all formats of a family take.
     files = {
-        Path(name) for folder in import_module(package).__path__ for name in os.listdir(folder)
+        Path(folder, name).relative_to(root)
+        for root in import_module(package).__path__
+        for folder, _, names in os.walk(root)
+        for name in names
     }
-    names = [file.stem for file in files if file.suffix == ".py" and file.stem != "__init__"]
+    names = [
+        ".".join(file.with_suffix("").parts)
+        for file in files
+        if file.suffix == ".py" and file.stem != "__init__"
+    ]
     found = [import_module(f"{package}.{name}") for name in sorted(names)]
     named = {module.NAME: module for module in found if hasattr(module, "NAME")}
     return MappingProxyType(dict(sorted(named.items())))

@@ -15,6 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import dimod
 import h5py
 import numpy as np
 import scipy.sparse
@@ -193,8 +194,23 @@ _PROGRAM = (
 0
 """
 )
+
+
+def bqm_file(bqm: dimod.BinaryQuadraticModel, **how: Any) -> bytes:
+    """What dimod writes of a model."""
+    with bqm.to_file(**how) as file:
+        return bytes(file.read())
+
+
+def _bqm() -> tuple[bytes, ...]:
+    named = dimod.BinaryQuadraticModel({"a": 1.5, "b": 2}, {("a", "b"): -1}, 0.25, "SPIN")
+    ring = dimod.BinaryQuadraticModel({}, {(0, 1): 1, (1, 2): -2, (0, 2): 3}, 0, "BINARY")
+    return (*(bqm_file(named, version=x) for x in (1, 2)), bqm_file(ring))
+
+
 #: Formats of Ising models that are not written.
 _READ_ONLY: Mapping[str, Callable[[], tuple[bytes, ...]]] = {
+    "bqm": _bqm,
     "lp": lambda: (b"Minimize\n obj: 2 x - z + [ 2 x * y ] / 2\nBinary\n x y z\nEnd\n",),
     "mqlib": lambda: (b"3 3\n1 1 5\n1 2 -3\n3 3 -2\n", b"# x\n2 1\n1 2 0.5\n"),
     "orlib": lambda: (b"1\n3 3\n1 1 5\n1 2 -3\n3 3 -2\n", b"1\n2 0\n"),

@@ -18,7 +18,7 @@ from dimod.serialization import coo as dimod_coo
 from hardscape.errors import FormatError, InputError
 from hardscape.ising import formats
 from hardscape.ising.model import Ising
-from helpers.readers import readers
+from helpers.readers import bqm_file, readers
 
 XORSAT = Path(__file__).resolve().parents[3] / "shared" / "data" / "xorsat"
 
@@ -127,6 +127,31 @@ def test_bqm_json_reads_vectors_of_base64(file):
         use_bytes=True, bytes_type=lambda raw: base64.b64encode(raw).decode()
     )
     assert formats.read(file("a.json", json.dumps(document))) == Ising.from_bqm(bqm)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("vartype", ["SPIN", "BINARY"])
+def test_bqm_reads_the_file_that_dimod_writes(file, vartype, dtype, version):
+    rng = np.random.default_rng(3)
+    for labels in ("ba", [0, 1, 2], ["x", ("y", 3), 4, 5.5, 7, "z"], []):
+        bqm = dimod.BinaryQuadraticModel(vartype, dtype=dtype)
+        bqm.offset = 0.1
+        for i, label in enumerate(labels):
+            bqm.add_linear(label, rng.normal())
+            for other in labels[:i]:
+                if rng.random() < 0.6:
+                    bqm.add_quadratic(other, label, rng.normal())
+        written = bqm_file(bqm, version=version)
+        assert formats.read(file("a.bqm", written)) == Ising.from_bqm(bqm)
+        assert formats.read(file("model", gzip.compress(written))) == Ising.from_bqm(bqm)
+
+
+def test_bqm_reads_a_model_that_is_not_labelled(file):
+    bqm = dimod.BinaryQuadraticModel({"a": 1}, {"ab": 2, "bc": -1}, 0.5, "SPIN")
+    model = formats.read(file("a.bqm", bqm_file(bqm, ignore_labels=True)))
+    assert model.labels == (0, 1, 2)
+    assert energies(model) == energies(Ising.from_bqm(bqm))
 
 
 def test_dimod_reads_what_bqm_json_writes(tmp_path):
@@ -493,6 +518,7 @@ def test_programs_that_are_none(file):
         ("a.qplib", "x", "qplib"),
         ("a.lp", "x", "lp"),
         ("a.bin", b"\x89HDF\r\n\x1a\n", "qubin"),
+        ("a.bin", b"DIMODBQM\2\0", "bqm"),
         ("a.dat", '\n {"type": 1}', "bqm-json"),
         ("a.bin", b"PK\x03\x04...", "npz"),
         ("a.bin", b"\x93NUMPY\x01\x00", "npz"),
@@ -533,6 +559,7 @@ def test_a_matrix_in_a_file_is_that_matrix(tmp_path):
 def test_the_table_of_formats_is_complete():
     own = {"coo", "biqmac", "mqlib", "rudy", "qubo", "bqm-json", "npz"}
     assert set(formats.FORMATS) == own | {
+        "bqm",
         "hercules",
         "bqpjson",
         "orlib",

@@ -6,12 +6,14 @@ import json
 import lzma
 import zipfile
 
+import dimod
 import numpy as np
 import pytest
 
 from hardscape.errors import FormatError, InputError
 from hardscape.ising import formats
 from hardscape.ising.model import Ising
+from helpers.readers import bqm_file
 
 
 @pytest.fixture
@@ -155,6 +157,39 @@ def test_bqm_json_names_the_missing_key(file, key):
     document = {name: value for name, value in BQM.items() if name != key}
     with pytest.raises(FormatError, match=key):
         formats.read(file("a.json", json.dumps(document)))
+
+
+RING = {(0, 1): 1, (1, 2): -2, (0, 2): 3}
+
+
+@pytest.mark.parametrize(
+    ("at", "bytes_"),
+    [
+        (8, b"\3"),  # a version that there is not yet
+        (-1, b""),  # cut off
+        (10, b"\xff\xff\xff\xff"),  # a header that is longer than the file
+        (b'"float64"', b'"complex"'),
+        (b'"SPIN"', b'"REAL"'),
+        (b"[3, 3]", b"[3, 9]"),
+        (b"[3, 3]", b"[-3,3]"),
+        (-12, b"\0"),  # another neighbour
+        (-1, b"\x3f"),  # another bias than its neighbour has
+        (-36, b"\1\0\0\0"),  # itself
+        (-84, b"\xff\xff\xff\xff"),  # neighbours that begin before those of others
+        (-8, np.float64(np.nan).tobytes()),
+    ],
+)
+def test_damaged_files_of_dimod_are_refused(file, at, bytes_):
+    whole = bqm_file(dimod.BinaryQuadraticModel({}, RING, 0, "SPIN"))
+    if isinstance(at, bytes):
+        damaged = whole.replace(at, bytes_)
+    else:
+        at %= len(whole)
+        damaged = whole[:at] + bytes_ + whole[at + max(len(bytes_), 1) :]
+    assert len(damaged) <= len(whole)
+    assert damaged != whole
+    with pytest.raises(FormatError, match=r"a\.bqm"):
+        formats.read(file("a.bqm", damaged))
 
 
 def archive(**members):

@@ -42,6 +42,8 @@ lp
 bqpjson, qubin
     ``scale (sum of terms + offset)`` of bqpjson, and of QUBOTools and QUBOLib in HDF5; the variables' numbers
     are labels.
+bqm
+    What dimod's ``BinaryQuadraticModel.to_file`` writes, of versions 1 and 2; labels are kept.
 bqm-json
     Labels are kept. Vectors are lists, or with ``use_bytes`` base64 text.
 npz

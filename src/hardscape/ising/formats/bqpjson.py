@@ -8,7 +8,7 @@ from typing import Any
 
 from hardscape.files import Source
 from hardscape.ising.exact import ExactTerms
-from hardscape.ising.formats.bqm_json import number, parsed
+from hardscape.ising.formats.dimod.bqm_json import number, parsed
 from hardscape.ising.formats.text import MAX_SPINS, exact_float, named_coefficients
 from hardscape.ising.model import Ising
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from hardscape import archives
 from hardscape.files import Source
 from hardscape.ising.exact import MIN_EXPONENT, ExactTerms, dyadic
-from hardscape.ising.formats.labels import from_json, to_json
+from hardscape.ising.formats.dimod.labels import from_json, to_json
 from hardscape.ising.formats.text import MAX_SPINS
 from hardscape.ising.intake import Convention
 from hardscape.ising.model import Ising

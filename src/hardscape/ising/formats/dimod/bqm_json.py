@@ -16,7 +16,7 @@ import numpy as np
 
 from hardscape.files import Source
 from hardscape.ising.exact import ExactTerms, dyadic
-from hardscape.ising.formats.labels import from_json, to_json
+from hardscape.ising.formats.dimod.labels import from_json, to_json
 from hardscape.ising.formats.text import MAX_SPINS, exact_float, named_coefficients
 from hardscape.ising.model import Ising
 

@@ -1,0 +1,1 @@
+"""Formats of dimod, and of others that it reads."""
