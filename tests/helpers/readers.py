@@ -18,6 +18,7 @@ from typing import Any
 import dimod
 import h5py
 import numpy as np
+import scipy.io
 import scipy.sparse
 
 from hardscape.errors import BudgetError, CheckpointError, FormatError, HardscapeError
@@ -196,6 +197,17 @@ _PROGRAM = (
 )
 
 
+def mat_file(**variables: Any) -> bytes:
+    """What SciPy writes for MATLAB."""
+    scipy.io.savemat(file := io.BytesIO(), variables)
+    return file.getvalue()
+
+
+def _mats(*more: Any) -> tuple[bytes, ...]:
+    matrices = (np.array([[0.5, -2], [3, 1]]), np.eye(3, dtype=np.int8), scipy.sparse.eye(4), *more)
+    return tuple(mat_file(a=matrix, n=2, name="x") for matrix in matrices)
+
+
 def bqm_file(bqm: dimod.BinaryQuadraticModel, **how: Any) -> bytes:
     """What dimod writes of a model."""
     with bqm.to_file(**how) as file:
@@ -212,6 +224,7 @@ def _bqm() -> tuple[bytes, ...]:
 _READ_ONLY: Mapping[str, Callable[[], tuple[bytes, ...]]] = {
     "bqm": _bqm,
     "lp": lambda: (b"Minimize\n obj: 2 x - z + [ 2 x * y ] / 2\nBinary\n x y z\nEnd\n",),
+    "mat": _mats,
     "mqlib": lambda: (b"3 3\n1 1 5\n1 2 -3\n3 3 -2\n", b"# x\n2 1\n1 2 0.5\n"),
     "orlib": lambda: (b"1\n3 3\n1 1 5\n1 2 -3\n3 3 -2\n", b"1\n2 0\n"),
     "qplib": lambda: (_PROGRAM, _PROGRAM.replace(b"QBN", b"LBB").replace(_QUADRATIC, b"")),
@@ -224,6 +237,7 @@ _MATRICES: Mapping[str, Callable[[], tuple[bytes, ...]]] = {
         b" (1.000e+00+2.000e+00j) (0.000e+00-1.500e-01j)\n",
         b"1-2j,3j\n0,1\n",
     ),
+    "mat": lambda: _mats(np.array([[1j, 2]])),
     "mtx": lambda: (
         b"%%MatrixMarket matrix coordinate complex hermitian\n% a\n2 2 2\n1 1 1 0\n2 1 .5 -2\n",
         b"%%MatrixMarket matrix array integer symmetric\n2 2\n1\n-2\n3\n",

@@ -13,12 +13,13 @@ from pathlib import Path
 import dimod
 import numpy as np
 import pytest
+import scipy.sparse
 from dimod.serialization import coo as dimod_coo
 
 from hardscape.errors import FormatError, InputError
 from hardscape.ising import formats
 from hardscape.ising.model import Ising
-from helpers.readers import bqm_file, readers
+from helpers.readers import bqm_file, mat_file, readers
 
 XORSAT = Path(__file__).resolve().parents[3] / "shared" / "data" / "xorsat"
 
@@ -518,6 +519,7 @@ def test_programs_that_are_none(file):
         ("a.qplib", "x", "qplib"),
         ("a.lp", "x", "lp"),
         ("a.bin", b"\x89HDF\r\n\x1a\n", "qubin"),
+        ("a.bin", b"MATLAB 5.0 MAT-file, written by Octave", "mat"),
         ("a.bin", b"DIMODBQM\2\0", "bqm"),
         ("a.dat", '\n {"type": 1}', "bqm-json"),
         ("a.bin", b"PK\x03\x04...", "npz"),
@@ -556,6 +558,19 @@ def test_a_matrix_in_a_file_is_that_matrix(tmp_path):
             formats.read(path)
 
 
+@pytest.mark.parametrize("pack", [np.asarray, scipy.sparse.csr_array])
+@pytest.mark.parametrize("convention", ["dimod", "ising"])
+def test_a_matrix_of_matlab_is_that_matrix(file, convention, pack):
+    matrix = np.triu(np.random.default_rng(1).normal(size=(5, 5)))
+    path = file("J.mat", mat_file(J=pack(matrix), beta=0.5))
+    assert Ising.from_file(path, convention=convention) == Ising.from_matrix(
+        matrix, convention=convention
+    )
+    for wrong in (np.ones((2, 3)), np.eye(2) * 1j):
+        with pytest.raises(FormatError, match=r"b\.mat"):
+            formats.read(file("b.mat", mat_file(J=wrong)))
+
+
 def test_the_table_of_formats_is_complete():
     own = {"coo", "biqmac", "mqlib", "rudy", "qubo", "bqm-json", "npz"}
     assert set(formats.FORMATS) == own | {
@@ -565,6 +580,7 @@ def test_the_table_of_formats_is_complete():
         "orlib",
         "qplib",
         "lp",
+        "mat",
         "qubin",
     }
     suffixes = [suffix for format in formats.FORMATS.values() for suffix in format.SUFFIXES]

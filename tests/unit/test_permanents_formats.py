@@ -12,6 +12,7 @@ import scipy.sparse
 import hardscape
 from hardscape.errors import FormatError, InputError
 from hardscape.permanents.formats import read
+from helpers.readers import mat_file
 
 
 def written(tmp_path, name, content):
@@ -191,6 +192,67 @@ def test_a_header_cannot_ask_for_memory_that_the_file_does_not_have(tmp_path):
     assert bigger != data
     with pytest.raises(FormatError):
         read(written(tmp_path, "a.npy", bigger))
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        np.array([[0.5, -2, 3], [1, 0, 7]]),
+        np.array([[1, 2], [3, -4]], dtype=np.int64),
+        np.array([[1, 2], [3, 4]], dtype=np.uint8),
+        np.array([[0.1, 2], [3, 4]], dtype=np.float32),
+        np.array([[True, False], [True, True]]),
+        np.array([[0.5 + 1j, 2], [3, -4j]]),
+        np.array([[3.5]]),
+        np.zeros((0, 3)),
+    ],
+)
+def test_matlab_matrices(tmp_path, matrix):
+    others = {} if matrix.size < 2 else {"n": 3.0}
+    for compressed in (False, True):
+        path = tmp_path / "a.mat"
+        scipy.io.savemat(
+            path,
+            {"A": matrix, "note": "text", "cell": {"x": 1}} | others,
+            do_compression=compressed,
+        )
+        found = read(path)
+        assert found.dtype == matrix.dtype
+        assert np.array_equal(found, matrix)
+    sparse = scipy.sparse.csc_array(matrix * 1.0)
+    if matrix.size > 1:
+        found = read(written(tmp_path, "b.mat", mat_file(A=sparse, **others)))
+        assert np.array_equal(found, matrix)
+
+
+def test_whole_numbers_that_matlab_keeps_as_bytes_are_double(tmp_path):
+    content = mat_file(A=np.array([[1, 2], [3, 4]], dtype=np.uint8))
+    uint8, double = (b"\6\0\0\0\x08\0\0\0" + kind for kind in (b"\x09", b"\x06"))
+    assert content.count(uint8) == 1
+    found = read(written(tmp_path, "a.mat", content.replace(uint8, double)))
+    assert found.dtype == np.float64
+    assert found.tolist() == [[1, 2], [3, 4]]
+
+
+def test_matlab_files_that_hold_no_matrix_or_two(tmp_path):
+    sparse = mat_file(A=scipy.sparse.csc_array(np.eye(3)[::-1]))
+    rows = np.array([2, 1, 0], dtype=np.int32).tobytes()
+    assert sparse.count(rows) == 1
+    for content in (
+        mat_file(A=np.eye(2), B=np.eye(3)),
+        mat_file(note="text"),
+        mat_file(A=np.zeros((2, 2, 2))[:, :, :0], n=1),
+        sparse.replace(rows, np.array([0, 1, 10**6], dtype=np.int32).tobytes()),
+        mat_file(A=np.eye(2))[:-9],
+        b"MATLAB 7.3 MAT-file, Platform: GLNXA64".ljust(512) + b"\x89HDF",
+    ):
+        with pytest.raises(FormatError, match=r"a\.mat"):
+            read(written(tmp_path, "a.mat", content))
+
+
+def test_text_may_be_called_mat(tmp_path):
+    text = "# Created by Octave 8\n# name: A\n# type: matrix\n 1 2\n 3 4\n"
+    assert read(written(tmp_path, "a.mat", text)).tolist() == [[1, 2], [3, 4]]
 
 
 def test_paths_that_lead_nowhere(tmp_path):

@@ -1,4 +1,4 @@
-"""Files of matrices: MatrixMarket, NumPy, CSV and what ``numpy.savetxt`` writes.
+"""Files of matrices: MatrixMarket, NumPy, MATLAB, CSV and what ``numpy.savetxt`` writes.
 
 Each format is a module here, which `hardscape.formats` finds; `FORMATS` lists them. A further suffix
 .gz, .xz or .bz2 stands for compression, and the path ``-`` for standard input.
