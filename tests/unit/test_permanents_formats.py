@@ -1,6 +1,7 @@
 """Files of matrices: values, exactness, and refusals that name the line."""
 
 import gzip
+import struct
 from fractions import Fraction
 
 import networkx
@@ -232,6 +233,19 @@ def test_whole_numbers_that_matlab_keeps_as_bytes_are_double(tmp_path):
     found = read(written(tmp_path, "a.mat", content.replace(uint8, double)))
     assert found.dtype == np.float64
     assert found.tolist() == [[1, 2], [3, 4]]
+
+
+def test_a_matlab_file_of_the_other_byte_order(tmp_path):
+    def element(kind, dtype, *values):
+        body = np.array(values, dtype=dtype).tobytes()
+        return struct.pack(">II", kind, len(body)) + body + bytes(-len(body) % 8)
+
+    small = struct.pack(">HH4s", 1, 1, b"A")  # the name: bytes and type in one word
+    inside = element(6, ">u4", 6, 0) + element(5, ">i4", 2, 2) + small
+    inside += element(4, ">u2", 1, 2, 300, 4)
+    head = b"MATLAB 5.0 MAT-file".ljust(124) + b"\1\0MI"
+    content = head + struct.pack(">II", 14, len(inside)) + inside
+    assert read(written(tmp_path, "a.mat", content)).tolist() == [[1, 300], [2, 4]]
 
 
 def test_matlab_files_that_hold_no_matrix_or_two(tmp_path):

@@ -48,7 +48,7 @@ bqm-json
     Labels are kept. Vectors are lists, or with ``use_bytes`` base64 text.
 mat
     One matrix, dense or sparse, as ``save('J.mat', 'J')`` of MATLAB writes it, that
-    :meth:`hardscape.ising.Ising.from_matrix` takes, of either ``convention``; by SciPy.
+    :meth:`hardscape.ising.Ising.from_matrix` takes, of either ``convention``.
 npz
     Labels are kept; a file ``.npy`` is one matrix. See :mod:`hardscape.ising.formats.npz`.
 

@@ -1,4 +1,4 @@
-"""MATLAB's files .mat with one matrix, dense or sparse; reading needs SciPy."""
+"""MATLAB's files .mat with one matrix, dense or sparse."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from hardscape.permanents.matrix import MAX_SIDE
 NAME = "mat"
 SUFFIXES = ()
 READS = ()  # text may be called .mat, too
-DESCRIPTION = "a MATLAB file `.mat` of one matrix (needs SciPy)"
+DESCRIPTION = "a MATLAB file `.mat` of one matrix"
 MAGIC = matlab.MAGIC
 
 
 def read(source: Source) -> NDArray[Any]:
     """Read the matrix, a sparse one as a dense one."""
     found = matlab.matrix(source)
-    if isinstance(found, np.ndarray):
-        return found
     if max(found.shape) > MAX_SIDE:
         raise source.error(None, f"shape {found.shape}; at most {MAX_SIDE} a side")
-    dense: NDArray[Any] = found.toarray()
+    if found.places is None:
+        return found.value
+    dense = np.zeros(found.shape, dtype=found.value.dtype)
+    np.add.at(dense, found.places, found.value)
     return dense
