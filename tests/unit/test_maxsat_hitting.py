@@ -1,6 +1,8 @@
 """The search by cores of unit propagation: its costs, its lower bound, and that its cuts do not matter."""
 
 import itertools
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -177,3 +179,18 @@ def test_few_wishes_that_hit_all_cores_are_found_and_proven(seed):
     search, cost = searched(formula, 4000)
     assert cost == (0, best)
     assert search.lower == divmod(best, 2**64)
+
+
+def test_a_descent_over_very_many_wishes_stops():
+    n = 100_000
+    pairs = np.random.default_rng(1).integers(1, n + 1, (n, 2))
+    hard = [[-a, -b] for a, b in pairs.tolist() if a != b]
+    formula = Formula.from_clauses([[v] for v in range(1, n + 1)], hard=hard)
+    search, stop = native.core.maxsat.Hitting(formula, 1, 0, None), np.zeros(1, dtype=np.uint8)
+    timer = threading.Timer(0.2, stop.fill, [1])
+    timer.start()
+    began = time.perf_counter()
+    search.run(2**40, *NO_TARGET, stop)
+    assert time.perf_counter() - began < 5
+    assert stop[0] == 1
+    timer.join()

@@ -5,8 +5,10 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 namespace hardscape::maxsat {
@@ -55,18 +57,26 @@ class Cores {
     times_.assign(size(), 0);
     left_.assign(in_.size(), 0);
     chosen_.clear();
-    candidates_.clear();
+    offers_.clear();
     share_.resize(in_.size());
+    const auto offer = [&](std::uint32_t w) { return Offer{share_[w] / left_[w], w}; };
     for (std::uint32_t w = 0; w < in_.size(); ++w) {
       left_[w] = static_cast<std::uint32_t>(in_[w].size());
       share_[w] = counts(w);
-      if (left_[w]) candidates_.push_back(w);
+      if (left_[w]) offers_.push_back(offer(w));
     }
+    std::make_heap(offers_.begin(), offers_.end(), std::greater<>());
+    // A wish counts more and more for a core, so that one whose offer still holds is the best.
     for (std::size_t unhit = size(); unhit > 0;) {
-      std::uint32_t best = kNone;
-      for (const std::uint32_t w : candidates_)
-        if (left_[w] && (best == kNone || share_[w] * left_[best] < share_[best] * left_[w]))
-          best = w;
+      std::pop_heap(offers_.begin(), offers_.end(), std::greater<>());
+      const auto [counted, best] = offers_.back();
+      offers_.pop_back();
+      if (left_[best] == 0) continue;
+      if (const Offer now = offer(best); now.first > counted) {
+        offers_.push_back(now);
+        std::push_heap(offers_.begin(), offers_.end(), std::greater<>());
+        continue;
+      }
       hits[best] = 1;
       chosen_.push_back(best);
       for (const std::uint32_t c : in_[best])
@@ -113,6 +123,7 @@ class Cores {
   // Literals of all cores; most cores, and steps, of branch and bound.
   static constexpr std::size_t kLiterals = 1'000'000, kMost = 512, kSteps = 2000;
   using Set = std::array<std::uint64_t, kMost / 64>;  // of cores
+  using Offer = std::pair<double, std::uint32_t>;     // what a wish counts for a core, and the wish
 
   std::uint64_t price(std::uint32_t w) const { return (*price_)[w]; }
   std::uint64_t counted(std::uint32_t w) const { return price(w) + more_; }
@@ -187,7 +198,8 @@ class Cores {
   std::vector<std::uint32_t> members_;
   std::vector<std::size_t> start_{0};
   std::unordered_set<std::uint64_t> known_;  // cores, by a sum
-  std::vector<std::uint32_t> candidates_, left_, times_, chosen_;
+  std::vector<std::uint32_t> left_, times_, chosen_;
+  std::vector<Offer> offers_;  // a heap
   std::vector<double> share_;
   // Of branch and bound: members of cores, cores by place, and wishes.
   std::vector<std::span<const std::uint32_t>> affordable_;

@@ -75,10 +75,10 @@ class Descent {
   // false if that takes too long or nothing can.
   bool demand_all(std::span<const std::uint8_t> phase, const volatile std::uint8_t* stop) {
     std::uint32_t variable = 0;  // that may be decided
-    for (;;) {
+    while (!*stop) {
       const std::uint32_t conflict = propagation_.propagate();
       if (conflict != kNone) {
-        if (!resolve(conflict) || *stop) return false;
+        if (!resolve(conflict)) return false;
         variable = 0;
       } else if (spent_ > limits_.allowed || limits_.spare == 0) {
         return false;
@@ -99,6 +99,7 @@ class Descent {
         propagation_.decide(l);
       }
     }
+    return false;
   }
 
   // 1 on average.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -199,32 +200,31 @@ class Propagation {
   }
 
   void see(std::uint32_t l) {
-    if (level_[l >> 1] == 0 || seen_[l >> 1]) return;
-    seen_[l >> 1] = 1;
-    ++unexplained_;
+    const std::uint32_t v = l >> 1;
+    if (level_[v] == 0 || seen_[v]) return;
+    seen_[v] = 1;
+    behind_.push_back(v);
   }
 
   void trace(std::vector<std::uint32_t>& levels) {
-    for (std::size_t i = trail_.size(); unexplained_ > 0; --i) {
-      const std::uint32_t v = trail_[i - 1] >> 1;
-      if (!seen_[v]) continue;
-      seen_[v] = 0;
-      --unexplained_;
-      const std::uint32_t reason = reason_[v];
+    for (std::size_t i = 0; i < behind_.size(); ++i) {
+      const std::uint32_t v = behind_[i], reason = reason_[v];
       if (reason == kNone) {
         levels.push_back(level_[v]);
         continue;
       }
-      for (std::size_t j = start_[reason]; j < start_[reason + 1]; ++j)
-        if (literals_[j] >> 1 != v) see(literals_[j]);
+      for (std::size_t j = start_[reason]; j < start_[reason + 1]; ++j) see(literals_[j]);
     }
+    for (const std::uint32_t v : behind_) seen_[v] = 0;
+    behind_.clear();
+    std::sort(levels.begin(), levels.end(), std::greater<>());
   }
 
   std::vector<std::uint32_t> literals_;  // clause by clause
   std::vector<std::size_t> start_;
   std::vector<std::vector<Watch>> watches_;  // of each literal
   std::vector<std::uint8_t> value_, seen_;
-  std::vector<std::uint32_t> level_, reason_, trail_, levels_;
+  std::vector<std::uint32_t> level_, reason_, trail_, levels_, behind_;
   std::size_t head_ = 0, unexplained_ = 0;
   std::uint64_t assigned_ = 0;
 };
