@@ -22,6 +22,8 @@ from hardscape.cli import main
 from hardscape.engine import Context, Outcome, RunOptions, Shard, ShardResult, Work, solve
 from hardscape.engine.cluster import executors, named
 from hardscape.errors import DeviceError, InputError
+from hardscape.maxsat import Formula
+from helpers.maxsat_clauses import random_clauses
 from helpers.works import HarmonicSum
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -290,8 +292,8 @@ OF_THE_RUN |= {"tau", "tau_low", "tau_high", "tts99", "tts99_low", "tts99_high"}
         "xorsat solve regular64.cnf --method quasi-greedy --seed 1",
         "xorsat tts regular64.cnf --runs 3 --seed 1",
         "xorsat scan regular64.cnf --runs 2 --values 0.05,0.06 --seed 1",
-        "maxsat cover.wcnf --method weighting --max-flips 1000 --seed 1",
-        "maxsat cover.wcnf --method cellular --seed 1",
+        "maxsat triples.cnf --method weighting --max-flips 1000 --seed 1",
+        "maxsat triples.cnf --method cellular --seed 1",
         "gauge fix hot4.nersc --gauge landau --copies 2 --theta 1e-6 --seed 1",
         "gauge generate --shape 4,4,4,4 --beta 6 --sweeps 2 --seed 1 -o {folder}",
         "gauge flow hot4.nersc --flow-time 0.1",
@@ -304,6 +306,7 @@ def test_every_long_command_takes_one(
     monkeypatch.chdir(tmp_path)
     Path("whole.csv").write_text("1.5,2,3\n4,5,6\n7,8,10\n")
     Path("mixed.csv").write_text("0.6,0.8,0\n-0.8,0.6,0\n0,0,1\n")
+    Formula.from_clauses(random_clauses(30, 200, [3], 1)).to_file("triples.cnf")
 
     def told(name: str, *more: str) -> dict[str, Any]:
         words_here = words.format(folder=f"{name}.nersc").split()

@@ -58,9 +58,9 @@ class Incumbent:
         """Say what the searches work on, and the cost at which to stop if the least one is not known."""
         with self._lock:
             self._presolved = presolved
-            self.lower = max(self.lower, presolved.constant)
             self._target = max(self.lower, -1 if target is None else target)
             self.halt[0] = self.reached
+        self.bound(presolved.constant)
 
     @property
     def best(self) -> Improvement | None:

@@ -208,7 +208,7 @@ class Equals {
       }
       // The least of the negations is the negation of the least but for the sign.
       if (stands >> 1 == v) continue;
-      links.variables.push_back(left_.original[v]);
+      links.gone.push_back(left_.original[v]);
       const std::int32_t number = left_.original[stands >> 1];
       links.literals.push_back(stands & 1 ? number : -number);  // true where this is false
       links.offsets.push_back(static_cast<std::int32_t>(links.literals.size()));

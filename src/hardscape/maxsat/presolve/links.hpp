@@ -23,10 +23,24 @@ struct Left {
   std::size_t clauses() const { return weights.size(); }
 };
 
-// Variables that went, in order, by their numbers in the whole formula, and of each the other
-// literals of the clauses that hold it as it is: it is true where one of them is false.
+// What went, in order, by the numbers of the whole formula: literals of the variables, and of each
+// others, as those of the clauses that hold it: it is true where one of them is false. Of two
+// literals of a move the first may be made true where the second one is, which then no longer
+// matters.
 struct Links {
-  std::vector<std::int32_t> variables, offsets{0}, literals;
+  std::vector<std::int32_t> gone, offsets{0}, literals, moves;
+
+  void append(const Links& more) {
+    const auto add = [](std::vector<std::int32_t>& to, const std::vector<std::int32_t>& from) {
+      to.insert(to.end(), from.begin(), from.end());
+    };
+    const auto before = static_cast<std::int32_t>(literals.size());
+    add(gone, more.gone);
+    add(literals, more.literals);
+    add(moves, more.moves);
+    for (std::size_t i = 1; i < more.offsets.size(); ++i)
+      offsets.push_back(before + more.offsets[i]);
+  }
 };
 
 class Linking {
@@ -75,7 +89,7 @@ class Linking {
       refused_ = true;
       return true;
     }
-    if (!links.variables.empty()) collect();
+    if (!links.gone.empty()) collect();
     return true;
   }
 
@@ -190,7 +204,7 @@ class Linking {
           fresh_.emplace_back(a, b);
           grown_ += 2;
         }
-    links.variables.push_back(left_.original[v]);
+    links.gone.push_back(left_.original[v]);
     for (const std::uint32_t a : with) links.literals.push_back(named(a));
     links.offsets.push_back(static_cast<std::int32_t>(links.literals.size()));
     std::vector<std::uint32_t>().swap(beside_[2 * v]);

@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <numeric>
 #include <optional>
@@ -12,6 +13,7 @@
 
 #include "maxsat/instance.hpp"
 #include "maxsat/presolve/equals.hpp"
+#include "maxsat/presolve/independent_set.hpp"
 #include "maxsat/presolve/links.hpp"
 #include "native/arrays.hpp"
 
@@ -24,9 +26,10 @@ using Presolved =
     std::tuple<bool, bool, std::uint64_t, std::uint64_t, NumpyArray<std::int8_t>,
                NumpyArray<std::int32_t>, NumpyArray<std::int32_t>, NumpyArray<std::int32_t>,
                NumpyArray<std::int64_t>, NumpyArray<std::uint8_t>, NumpyArray<std::int32_t>,
-               NumpyArray<std::int32_t>, NumpyArray<std::int32_t>>;
+               NumpyArray<std::int32_t>, NumpyArray<std::int32_t>, NumpyArray<std::int32_t>>;
 
-// Clauses of literals that follow from others that are looked at, a tenth of a second.
+// Clauses of literals that follow from others, and neighbours, that are looked at, a tenth of a
+// second.
 constexpr std::size_t kLooks = 10'000'000;
 
 // Presolves what is left once more; false if stopped.
@@ -77,14 +80,21 @@ std::optional<Presolved> presolve(const nb::object& formula,
       changes = !incomplete && equals.changes();
       if (changes) incomplete = !again(left, fixed, constant, unsatisfiable, stopped);
     }
+    if (!incomplete && !unsatisfiable) {
+      IndependentSet vertices(left, looks, stopped);
+      incomplete = !vertices.run(links, constant);
+      if (!incomplete && vertices.changes())
+        incomplete = !again(left, fixed, constant, unsatisfiable, stopped);
+    }
   }
   if (incomplete) return std::nullopt;
   return Presolved(spared, unsatisfiable, static_cast<std::uint64_t>(constant >> 64),
                    static_cast<std::uint64_t>(constant), to_array(std::move(fixed)),
                    to_array(std::move(left.original)), to_array(std::move(left.literals)),
                    to_array(std::move(left.offsets)), to_array(std::move(left.weights)),
-                   to_array(std::move(left.hard)), to_array(std::move(links.variables)),
-                   to_array(std::move(links.offsets)), to_array(std::move(links.literals)));
+                   to_array(std::move(left.hard)), to_array(std::move(links.gone)),
+                   to_array(std::move(links.offsets)), to_array(std::move(links.literals)),
+                   to_array(std::move(links.moves)));
 }
 
 // Numbers of the variables that are left, literals, offsets, weights and hard.
@@ -128,20 +138,30 @@ std::optional<Unlinked> unlinked(const nb::object& formula, std::size_t most) {
                   to_array(std::move(left.hard)));
 }
 
+using Rows = nb::ndarray<std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+bool holds(const std::uint8_t* row, std::int32_t x) { return row[Clauses::variable(x)] == (x > 0); }
+
 // Gives variables that went their values in each row, the last one first.
-void complete(nb::ndarray<std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu> rows,
-              Vector<std::int32_t> variables, Vector<std::int32_t> offsets,
+void complete(Rows rows, Vector<std::int32_t> gone, Vector<std::int32_t> offsets,
               Vector<std::int32_t> literals) {
-  for (std::size_t row = 0; row < rows.shape(0); ++row) {
-    std::uint8_t* const values = rows.data() + row * rows.shape(1);
-    for (std::size_t i = variables.shape(0); i-- > 0;) {
-      std::uint8_t value = 0;
-      for (std::int32_t k = offsets.data()[i]; k < offsets.data()[i + 1] && !value; ++k) {
-        const std::int32_t x = literals.data()[k];
-        value = values[Clauses::variable(x)] == (x < 0);
-      }
-      values[variables.data()[i] - 1] = value;
+  for (std::size_t r = 0; r < rows.shape(0); ++r) {
+    std::uint8_t* const row = rows.data() + r * rows.shape(1);
+    for (std::size_t i = gone.shape(0); i-- > 0;) {
+      const auto begin = literals.data() + offsets.data()[i];
+      const auto end = literals.data() + offsets.data()[i + 1];
+      const bool value = std::any_of(begin, end, [&](std::int32_t x) { return !holds(row, x); });
+      row[Clauses::variable(gone.data()[i])] = value == (gone.data()[i] > 0);
     }
+  }
+}
+
+// Makes the first literal of each pair true in a row where the second one is.
+void follow(Rows rows, Vector<std::int32_t> moves) {
+  for (std::size_t r = 0; r < rows.shape(0); ++r) {
+    std::uint8_t* const row = rows.data() + r * rows.shape(1);
+    for (const auto* move = moves.data(); move != moves.data() + moves.shape(0); move += 2)
+      if (holds(row, move[1])) row[Clauses::variable(move[0])] = move[0] > 0;
   }
 }
 
@@ -154,9 +174,11 @@ void bind_presolve(nb::module_& module) {
              "What is left of a formula without variables of hard clauses of two literals alone.");
   module.def("counters_prevail", &counters_prevail, nb::arg("formula"),
              "Whether nearly all hard clauses say counters of at most one.");
-  module.def("complete", &complete, nb::arg("rows").noconvert(), nb::arg("variables"),
+  module.def("complete", &complete, nb::arg("rows").noconvert(), nb::arg("gone"),
              nb::arg("offsets"), nb::arg("literals"),
              "Values of the variables that went, in assignments of the whole formula.");
+  module.def("follow", &follow, nb::arg("rows").noconvert(), nb::arg("moves"),
+             "Where the second literal of a pair holds, the first one does, too, pair by pair.");
 }
 
 }  // namespace hardscape::maxsat
