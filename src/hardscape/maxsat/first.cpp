@@ -65,7 +65,8 @@ void satisfy(const Clauses& f, std::size_t c, const std::vector<float>& balance,
 }
 
 // A focused random walk over the hard clauses (WalkSAT; Selman, Kautz and Cohen, 1994) from an
-// assignment that violates a few of them, for as many flips as there are variables, about.
+// assignment that violates a few of them, for as many flips as there are variables, about, or less
+// where these are dear: who comes to satisfy them does so within as many looks at clauses.
 class Repair {
  public:
   Repair(const Clauses& f, std::vector<std::uint8_t>& value, const Poll& stopped)
@@ -86,7 +87,9 @@ class Repair {
   void run(const Poll& stopped) {
     RandomStream random(0, 0, kFirstPurpose);
     const std::size_t most = f_.variables + 10 * violated_.size();
+    const std::size_t looks = kLooks * occurrence_.size();
     for (std::size_t step = 0; ready_ && !violated_.empty() && step < most && !stopped(step);) {
+      if (looks_ > looks) return;
       std::uint32_t& drawn = violated_[pick(random.next() >> 32, size())];
       const std::uint32_t c = drawn;
       if (trues_[c] > 0 || f_.offsets[c] == f_.offsets[c + 1]) {  // it holds by now, or never will
@@ -101,6 +104,7 @@ class Repair {
 
  private:
   static constexpr std::uint64_t kNoise = std::uint64_t{1} << 30;  // of 2^32
+  static constexpr std::size_t kLooks = 16;                        // for each literal of all
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(violated_.size()); }
   bool holds(std::uint32_t l) const { return value_[l >> 1] != (l & 1); }
@@ -113,7 +117,7 @@ class Repair {
   }
 
   // The literal of a violated clause whose flip breaks the fewest, or, now and then, any.
-  std::uint32_t choose(std::uint32_t c, RandomStream& random) const {
+  std::uint32_t choose(std::uint32_t c, RandomStream& random) {
     const std::int64_t from = f_.offsets[c];
     const auto length = static_cast<std::uint32_t>(f_.offsets[c + 1] - from);
     std::uint32_t best = Clauses::code(f_.literals[from + pick(random.next() >> 32, length)]);
@@ -130,8 +134,9 @@ class Repair {
   }
 
   // Clauses that hold by the negation of a false literal alone.
-  std::size_t breaks(std::uint32_t l) const {
+  std::size_t breaks(std::uint32_t l) {
     std::size_t found = 0;
+    looks_ += first_[(l ^ 1) + 1] - first_[l ^ 1];
     for (std::uint32_t i = first_[l ^ 1]; i < first_[(l ^ 1) + 1]; ++i)
       found += trues_[occurrence_[i]] == 1;
     return found;
@@ -140,6 +145,7 @@ class Repair {
   // Makes a false literal true.
   void flip(std::uint32_t l) {
     value_[l >> 1] ^= 1;
+    looks_ += first_[(l | 1) + 1] - first_[l & ~1u];
     for (std::uint32_t i = first_[l]; i < first_[l + 1]; ++i) ++trues_[occurrence_[i]];
     for (std::uint32_t i = first_[l ^ 1]; i < first_[(l ^ 1) + 1]; ++i)
       if (--trues_[occurrence_[i]] == 0) violated_.push_back(occurrence_[i]);
@@ -148,6 +154,7 @@ class Repair {
   const Clauses& f_;
   std::vector<std::uint8_t>& value_;
   std::vector<std::uint32_t> first_, occurrence_, trues_, violated_;
+  std::size_t looks_ = 0;
   bool ready_ = false;
 };
 
