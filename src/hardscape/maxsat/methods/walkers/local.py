@@ -26,7 +26,7 @@ from hardscape.maxsat.task import Task, Walks
 _UNKNOWN = 2**63 - 1
 #: Seconds between two looks at a walker from outside, which are its improvements' resolution in time.
 _SLICE_SECONDS = 0.01
-#: Flips of the first slice; the later ones are sized by the clock, which no trajectory depends on.
+#: Flips of a search's first slice; its later ones are sized by the clock, which no trajectory depends on.
 _FIRST_SLICE = 4096
 #: Time between two offers of improvements, in times that an offer takes.
 _BETWEEN_OFFERS = 4
@@ -153,7 +153,7 @@ class Walker:
         self._lower = 0  # what all assignments cost, as its own searches have proven
         self._best: tuple[int, int] | None = None
         self._assignment = np.zeros(work.formula.num_variables, dtype=np.uint8)
-        self._slice = _FIRST_SLICE
+        self._slices: dict[type[Search], int] = {}  # a flip of some takes as long as many of others
         self._going = self._go()
         self._found: Search | None = None  # has a better assignment that was not offered yet
         self._offer_at = 0.0
@@ -237,14 +237,16 @@ class Walker:
         most = end - self.flips
         if self.work.max_flips is not None:
             most = min(most, self.work.max_flips - self.flips)
-        asked = min(self._slice, most)
+        kind = type(search)
+        asked = min(self._slices.get(kind, _FIRST_SLICE), most)
         before = search.quality if self.flips else None
         began = time.perf_counter()
         done = search.run(asked, self.stop)
         seconds = time.perf_counter() - began
         self.flips += done
         # A factor of at most 4: a clock that stood still once must not make the next slice endless.
-        self._slice = int(asked * min(4.0, max(0.25, _SLICE_SECONDS / max(seconds, 1e-6)))) + 1
+        fitting = min(4.0, max(0.25, _SLICE_SECONDS / max(seconds, 1e-6)))
+        self._slices[kind] = int(asked * fitting) + 1
         if search.quality != before and search.quality[0] != NEVER:
             self._schedule.standing.note(search)
             self.take(search)
