@@ -223,6 +223,7 @@ def _bqm() -> tuple[bytes, ...]:
 #: Formats of Ising models that are not written.
 _READ_ONLY: Mapping[str, Callable[[], tuple[bytes, ...]]] = {
     "bqm": _bqm,
+    "csv": lambda: (b"# J\n0,1,-2\n1,0.5,0\n-2,0,0\n", b"1e0 2e-1\n3e0 4e0\n"),
     "lp": lambda: (b"Minimize\n obj: 2 x - z + [ 2 x * y ] / 2\nBinary\n x y z\nEnd\n",),
     "mat": _mats,
     "mqlib": lambda: (b"3 3\n1 1 5\n1 2 -3\n3 3 -2\n", b"# x\n2 1\n1 2 0.5\n"),

@@ -558,6 +558,35 @@ def test_a_matrix_in_a_file_is_that_matrix(tmp_path):
             formats.read(path)
 
 
+@pytest.mark.parametrize("convention", ["dimod", "ising"])
+@pytest.mark.parametrize("size", [2, 3, 4, 7])
+def test_a_matrix_that_numpy_wrote_as_text_is_that_matrix(tmp_path, size, convention):
+    matrix = np.random.default_rng(size).normal(size=(size, size))
+    for how in ({}, {"delimiter": ","}, {"delimiter": "; ", "header": "J"}):
+        np.savetxt(tmp_path / "J.txt", matrix, **how)
+        model = Ising.from_file(tmp_path / "J.txt", convention=convention)
+        assert model == Ising.from_matrix(matrix, convention=convention)
+
+
+def test_a_matrix_of_integers_as_text(file):
+    big = 2**70 + 1
+    model = formats.read(file("J.dat", f"0 1 2 3\n0 0 {big} 0\n0 0 0 0\n0 0 0 -7\n"))
+    assert model == Ising.from_dict({(0, 1): 1, (0, 2): 2, (0, 3): 3, (1, 2): big}, {3: -7})
+    # Of two and three columns a name or a format says that they are no edges and no entries.
+    assert formats.read(file("J.csv", "0\t1\n1\t0\n")) == Ising.from_matrix([[0, 1], [1, 0]])
+    rows = "1 2 3\n2 3 1\n3 1 1\n"
+    assert formats.detect(file("J.txt", rows)) == "coo"
+    wanted = Ising.from_matrix([[1, 2, 3], [2, 3, 1], [3, 1, 1]])
+    assert formats.read(file("J.txt", rows), format="csv") == wanted
+
+
+@pytest.mark.parametrize("rows", ["1 2 3 4\n" * 3, "1 2 3 4\n" * 3 + "1 2 x 4\n", "0.5 1\n1\n"])
+def test_rows_that_are_no_matrix(file, rows):
+    for name in ("J.txt", "J.csv"):
+        with pytest.raises(FormatError, match=name):
+            formats.read(file(name, rows))
+
+
 @pytest.mark.parametrize("pack", [np.asarray, scipy.sparse.csr_array])
 @pytest.mark.parametrize("convention", ["dimod", "ising"])
 def test_a_matrix_of_matlab_is_that_matrix(file, convention, pack):
@@ -575,6 +604,7 @@ def test_the_table_of_formats_is_complete():
     own = {"coo", "biqmac", "mqlib", "rudy", "qubo", "bqm-json", "npz"}
     assert set(formats.FORMATS) == own | {
         "bqm",
+        "csv",
         "hercules",
         "bqpjson",
         "orlib",

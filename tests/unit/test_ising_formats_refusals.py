@@ -286,7 +286,7 @@ def test_a_missing_file_and_a_folder_are_refused(tmp_path):
 @pytest.mark.parametrize(
     ("name", "options"),
     [
-        ("a.coo", {"format": "csv"}),
+        ("a.coo", {"format": "xlsx"}),
         ("a.coo", {"base": 2}),
         ("a.coo", {"convention": "physics"}),
         ("a.sparse", {"convention": "ising"}),

@@ -46,6 +46,9 @@ bqm
     What dimod's ``BinaryQuadraticModel.to_file`` writes, of versions 1 and 2; labels are kept.
 bqm-json
     Labels are kept. Vectors are lists, or with ``use_bytes`` base64 text.
+csv
+    A square matrix, one row a line, between commas, semicolons or blanks, that
+    :meth:`hardscape.ising.Ising.from_matrix` takes, of either ``convention``; ``numpy.savetxt`` writes such.
 mat
     One matrix, dense or sparse, as ``save('J.mat', 'J')`` of MATLAB writes it, that
     :meth:`hardscape.ising.Ising.from_matrix` takes, of either ``convention``.

@@ -155,8 +155,15 @@ def counts(source: Source, number: int) -> bool:
 
 def first_lines(source: Source, count: int) -> list[list[str]]:
     """The fields of the first lines that are neither blank nor comments; none where there is no such line."""
-    lines = (line for _, line in source.lines() if line and not line.startswith(_COMMENTS))
+    lines = (line for _, line in data_lines(source))
     return [next(lines, "").split() for _ in range(count)]
+
+
+def data_lines(source: Source) -> Iterator[tuple[int, str]]:
+    """The lines that are neither blank nor comments, and their numbers."""
+    for number, line in source.lines():
+        if line and not line.startswith(_COMMENTS):
+            yield number, line
 
 
 def first_fields(source: Source) -> list[str]:
