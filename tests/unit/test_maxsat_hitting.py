@@ -181,12 +181,19 @@ def test_few_wishes_that_hit_all_cores_are_found_and_proven(seed):
     assert search.lower == divmod(best, 2**64)
 
 
-def test_a_descent_over_very_many_wishes_stops():
+def test_a_descent_over_very_many_wishes_ends_or_stops():
     n = 100_000
     pairs = np.random.default_rng(1).integers(1, n + 1, (n, 2))
     hard = [[-a, -b] for a, b in pairs.tolist() if a != b]
     formula = Formula.from_clauses([[v] for v in range(1, n + 1)], hard=hard)
-    search, stop = native.core.maxsat.Hitting(formula, 1, 0, None), np.zeros(1, dtype=np.uint8)
+    search = native.core.maxsat.Hitting(formula, 1, 0, None)
+    stop = np.zeros(1, dtype=np.uint8)
+    timer = threading.Timer(20, stop.fill, [1])  # some 50 times what it takes
+    timer.start()
+    search.run(100_000, *NO_TARGET, stop)
+    assert search.best_cost[0] == 0
+    assert stop[0] == 0
+    timer.cancel()
     timer = threading.Timer(0.2, stop.fill, [1])
     timer.start()
     began = time.perf_counter()

@@ -67,6 +67,7 @@ class Descent {
       for (std::uint32_t w = 0; w < wishes_.size(); ++w)
         if (last[w]) state_[w] = kLast;
     spent_ = 0;
+    began_ = propagation_.assigned();
     conflicts_ = 0;
     again_ = false;
   }
@@ -109,6 +110,8 @@ class Descent {
   // Conflicts of one descent, and of one beside a cheapest hitting set; longest core that is learnt
   // as a clause.
   static constexpr std::size_t kConflicts = 300, kQuick = 60, kLongest = 50;
+  // Literals assigned before little is taken back, and for each wish.
+  static constexpr std::uint64_t kPatience = 1'000'000, kEach = 20;
   // Of a wish: demanded, given up, demanded again after all others, demanded whatever it costs.
   static constexpr std::uint8_t kWanted = 0, kLost = 1, kLast = 2, kForced = 3;
 
@@ -208,12 +211,13 @@ class Descent {
   }
 
   // Keeps the core, perhaps raises the ceiling by it, and gives up the wish that is cheapest for
-  // the cores that it was in.
+  // the cores that it was in, or, after much work, the last one, which takes back the least.
   std::uint32_t give_up() {
     std::uint64_t cheapest = UINT64_MAX;
     for (const std::uint32_t w : core_) cheapest = std::min(cheapest, wishes_.price[w]);
     ceiling_ = std::max(ceiling_, cheapest);
     cores_.add(core_);
+    const bool hasty = propagation_.assigned() - began_ > kPatience + kEach * state_.size();
     std::uint32_t lost = kNone;
     double least = 0;
     for (const std::uint32_t w : core_) {
@@ -223,7 +227,7 @@ class Descent {
       ++met_[w];
       const double counted = limits_.wanted == kNone ? price / met_[w] : price;
       const double share = state_[w] == kLast ? 0 : counted;
-      if (lost != kNone && share >= least) continue;
+      if (lost != kNone && (hasty || share >= least)) continue;
       lost = w;
       least = share;
     }
@@ -248,6 +252,7 @@ class Descent {
   std::size_t conflicts_ = 0, next_ = 0;  // of the order
   std::uint64_t ceiling_ = 0;
   unsigned __int128 spent_ = 0;  // on what was given up
+  std::uint64_t began_ = 0;      // in literals assigned
   bool contradicts_ = false, again_ = false;
 };
 
