@@ -361,8 +361,26 @@ def test_what_is_decided_first_holds(monkeypatch):
     taken = []
     monkeypatch.setattr(search, "_take", taken.append)
     decided = [*range(1, 21, 2), *range(22, 41, 2)]
-    search._decide([], decided)
+    search._decide(search._release, [], decided)
     assert set(decided) < set(taken[0])
+
+
+def test_questions_in_which_the_solver_decides_are_as_long_as_its_answers_need(monkeypatch):
+    search = swaps(Formula.from_clauses([[v] for v in range(1, 9)], hard=[[-1, -2], [-3, -4]]))
+    search._move(FREE)
+    answers, asked = iter([*[None] * 31, False, True, *[False] * 9]), []
+
+    def told(wishes, conflicts):
+        asked.append(conflicts)
+        return next(answers)
+
+    monkeypatch.setattr(search, "_ask", told)
+    monkeypatch.setattr(search._solver, "get_model", lambda: list(range(-8, 0))[::-1])
+    for move in [*[search._force] * 30, search._release, *[search._force] * 11]:
+        search._decide(move, [1], [2])
+    assert asked[:3] == [100, 110, 121]
+    assert asked[28:35] == [800, 800, 100, 800, 533, 355, 237]  # each move has its own
+    assert asked[-1] == 100
 
 
 def parity(n, seed):

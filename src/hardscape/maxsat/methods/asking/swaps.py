@@ -8,6 +8,8 @@ decides itself what to hold, in an order that it is told.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,9 +17,11 @@ from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.methods.asking.asking import CONFLICTS, Asking
 from hardscape.maxsat.methods.installed import can_ask
 
-#: Conflicts after which an exchange is given up, and a question in which the solver decides: hard ones take
-#: most of the time and help little.
-_EXCHANGED, _DECIDED = 50, 100
+#: Conflicts after which an exchange is given up: hard ones take most of the time and help little.
+_EXCHANGED = 50
+#: Those of a question in which the solver decides, least and most; and how many times longer the next one of a
+#: move is after one without an answer, and shorter after another one.
+_DECIDED, _MOST_DECIDED, _LONGER, _SHORTER = 100, 800, 1.1, 1.5
 #: The least and the most of the wishes that hold which are assumed where others are released.
 _ASSUMED = 0.3, 0.97
 #: After so many moves in vain what was refused is asked for again: the solver has learnt meanwhile.
@@ -27,6 +31,8 @@ _OPENING, _OPENED = 1000, 300_000
 #: Most conflicts of a question for a first assignment; the first ones have fewer, and each twice as many as
 #: before.
 _MOST = 100 * CONFLICTS
+#: What the walk does next.
+_Move = Callable[[NDArray[np.uint8]], None]
 #: Keeps the coins apart from those of other searches with the same seed.
 _PURPOSE = 0x6D787377
 
@@ -79,8 +85,9 @@ class Swapping(Asking):
         self._refused: set[int] = set()  # of the lost ones, since something changed
         self._impossible: set[int] = set()  # against the hard clauses alone
         self._in_vain = 0  # moves since the last improvement
-        moves = self._exchange, self._release, self._force
+        moves: tuple[_Move, ...] = self._exchange, self._release, self._force
         self._worked_by = dict.fromkeys(moves, 0)  # literals assigned since its last find
+        self._conflicts = dict.fromkeys(moves, float(_DECIDED))  # of its next question
         self._began, self._patience = False, CONFLICTS
         # Literals that are preferred after every second question in vain.
         self._near: list[int] = []
@@ -252,16 +259,16 @@ class Swapping(Asking):
         share = least + (most - least) * self._random.random()
         drawn = self._random.random(len(self._held)).tolist()
         assumed = [wish for wish, x in zip(self._held, drawn, strict=True) if x < share]
-        self._decide(assumed, self._lost)
+        self._decide(self._release, assumed, self._lost)
 
     def _force(self, stop: NDArray[np.uint8]) -> None:
         """Assume a lost wish; those that hold are decided first, then others."""
-        self._decide([self._wanted()], self._held)
+        self._decide(self._force, [self._wanted()], self._held)
 
-    def _decide(self, assumed: list[int], early: list[int]) -> None:
+    def _decide(self, move: _Move, assumed: list[int], early: list[int]) -> None:
         """Ask for what is assumed, where some wishes are decided early, and go there if that costs no more.
 
-        Heavy ones are likely to come before light ones.
+        Heavy ones are likely to come before light ones. The move's questions are as long as most need.
         """
         luck = self._random.random(len(self._wishes)) * self._shares
         activities = {abs(wish): 1 + x for wish, x in zip(self._wishes, luck.tolist(), strict=True)}
@@ -269,7 +276,13 @@ class Swapping(Asking):
             activities[abs(wish)] += 1
         self._solver.set_activities(activities)
         self._prefer()
-        if self._ask(assumed, _DECIDED):
+        conflicts = self._conflicts[move]
+        answer = self._ask(assumed, int(conflicts))
+        longer, shorter = _LONGER * conflicts, conflicts / _SHORTER
+        self._conflicts[move] = (
+            min(_MOST_DECIDED, longer) if answer is None else max(_DECIDED, shorter)
+        )
+        if answer:
             model = self._solver.get_model()
             cost = sum(w for wish, w in self._weight.items() if model[abs(wish) - 1] != wish)
             if (0, cost) <= self._cost:
