@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,15 +12,32 @@ from numpy.typing import NDArray
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.methods.walkers.rounds import Flipping, rounds
 from hardscape.maxsat.methods.walkers.standing import FALLING, close_to_all
-from hardscape.maxsat.methods.weighting.searches import Search, Walking, Weighing
+from hardscape.maxsat.methods.weighting.searches import (
+    Search,
+    Surveying,
+    Walking,
+    Weighing,
+    surveys_say,
+)
 
 #: Flips of the first turn of the random walk and, on each variable, more; turns double.
 _FIRST_TURN, TURN_PER_VARIABLE = 200_000, 50
 #: What the better one of two searches has, in turns of the other.
 _LESS = 4
+#: Flips of a turn, for each literal, from which on surveys are made; and the powers of what cools from them,
+#: which begins where a walk comes late.
+_SURVEYED, _COLDER = 4, (1.3, 1.4, 1.5, 1.6, 1.7)
 #: Where a random walk does not fall another one has a turn from its best assignment, in equal parts by such
 #: powers of its probabilities: the greedier it is, the deeper it gets. Streams lie so far apart.
 _GREEDIER, _GREEDY = (1.1, 1.2, 1.3, 1.4, 1.5), 1 << 32
+
+
+class Searches(NamedTuple):
+    """What begins each of them: the walks' and the surveys' take a stream, and some a first assignment."""
+
+    walking: Callable[[int, NDArray[np.uint8] | None], Walking]
+    weighing: Callable[[NDArray[np.uint8] | None], Weighing]
+    surveying: Callable[[int], Surveying]
 
 
 def random_turns(
@@ -27,28 +45,53 @@ def random_turns(
     formula: Formula,
     stream: int,
     initial: NDArray[np.uint8] | None,
-    walking_from: Callable[[int, NDArray[np.uint8] | None], Walking],
-    weighing_from: Callable[[NDArray[np.uint8] | None], Weighing],
+    searches: Searches,
 ) -> Iterator[tuple[Search, int]]:
-    """The random walk, and where it does not fall one that cools and clause weighting."""
-    walking = best = walking_from(stream, initial)
+    """The random walk, and where it does not fall one that cools and clause weighting.
+
+    Where surveys say something others cool from what these make of the formula, as long as one of them is the
+    best. The first surveys have the walk beside them: on large formulas they take long.
+    """
+    walking = best = searches.walking(stream, initial)
     weighing: Weighing | None = None
     turn = _FIRST_TURN + TURN_PER_VARIABLE * formula.num_variables
     close = close_to_all(formula)  # then no weights are learnt
     streams = itertools.count(stream + _GREEDY, _GREEDY)
+    surveys = surveys_say(formula)
+    led, size = False, len(formula.literals)
     for _ in rounds(walker):
         before = walking.quality[0]
         behind = weighing is not None and weighing.cost() < best.cost()
-        yield walking, turn // _LESS if behind else turn
+        yield walking, turn // _LESS if behind or led else turn
         best = min(best, walking, key=lambda each: each.quality)
+        if surveys and turn >= _SURVEYED * size:
+            until, first, led = walker.flips + turn, not led, False
+            while walker.flips < until:
+                own, spent = next(streams), 0
+                surveying = searches.surveying(own)
+                while not surveying.over:
+                    yield surveying, size
+                    spent += size
+                    if first:
+                        yield walking, size
+                cooling = searches.walking(own, surveying.best())
+                yield from _cooled(cooling, _COLDER, spent)
+                led, first = led or cooling.quality <= best.quality, False
+                best = min(best, walking, cooling, key=lambda each: each.quality)
+            surveys = led
         if walking.quality[0] > FALLING * before:
-            if not behind:
-                cooling = walking_from(next(streams), walking.best())
-                for power in _GREEDIER:
-                    cooling.cool(power)
-                    yield cooling, turn // len(_GREEDIER)
+            if not (behind or led):
+                cooling = searches.walking(next(streams), walking.best())
+                yield from _cooled(cooling, _GREEDIER, turn)
                 best = min(best, cooling, key=lambda each: each.quality)
             if best.quality[0] > close:
-                weighing = weighing or weighing_from(best.best())
-                yield weighing, turn
+                weighing = weighing or searches.weighing(best.best())
+                yield weighing, turn // _LESS if led else turn
         turn *= 2
+
+
+def _cooled(walking: Walking, powers: Sequence[float], flips: int) -> Iterator[tuple[Search, int]]:
+    """A walk in equal parts by such powers of its probabilities."""
+    for power in powers:
+        walking.cool(power)
+        yield walking, flips // len(powers)

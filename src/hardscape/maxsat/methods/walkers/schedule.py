@@ -15,7 +15,7 @@ from hardscape.maxsat.methods.asking.growing import Growing, Together
 from hardscape.maxsat.methods.asking.swaps import Swapping, swapping_is_possible
 from hardscape.maxsat.methods.hitting.vertex import RESTS, vertex_pays, whole_vertices
 from hardscape.maxsat.methods.installed import can_ask
-from hardscape.maxsat.methods.walkers.random_turns import random_turns
+from hardscape.maxsat.methods.walkers.random_turns import Searches, random_turns
 from hardscape.maxsat.methods.walkers.rounds import rounds
 from hardscape.maxsat.methods.walkers.standing import FALLING, Standing, close_to_all
 from hardscape.maxsat.methods.weighting.options import WeightingOptions
@@ -24,6 +24,7 @@ from hardscape.maxsat.methods.weighting.searches import (
     Diagnosing,
     Hitting,
     Search,
+    Surveying,
     Walking,
     Weighing,
     asks_for_a_cover,
@@ -122,12 +123,17 @@ class Schedule:
         if not (work.walk and looks_random(work.formula)):
             yield from self._weighted_turns()
             return
-        first, searches = (self._stream, self._initial), (self._walking, self._weighing)
-        yield from random_turns(self._walker, work.formula, *first, *searches)
+        first = self._stream, self._initial
+        searches = Searches(self._walking, self._weighing, self._surveying)
+        yield from random_turns(self._walker, work.formula, *first, searches)
 
     def _walking(self, stream: int, initial: NDArray[np.uint8] | None) -> Walking:
         work = self._walker.work
         return Walking(work.formula, work.seed, stream, initial, self._walker.stop)
+
+    def _surveying(self, stream: int) -> Surveying:
+        work, stop = self._walker.work, self._walker.stop
+        return Surveying(work.formula, work.target, work.seed, stream, stop)
 
     def _weighing(self, initial: NDArray[np.uint8] | None) -> Weighing:
         work = self._walker.work

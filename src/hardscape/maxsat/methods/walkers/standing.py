@@ -6,7 +6,14 @@ from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.methods.asking.asking import Asking
 from hardscape.maxsat.methods.asking.swaps import Swapping
 from hardscape.maxsat.methods.walkers.rounds import Flipping
-from hardscape.maxsat.methods.weighting.searches import NEVER, Hitting, Search, Walking, Weighing
+from hardscape.maxsat.methods.weighting.searches import (
+    NEVER,
+    Hitting,
+    Search,
+    Surveying,
+    Walking,
+    Weighing,
+)
 
 #: A search comes close where its best violates at most this share of the clauses, or this many; one falls that
 #: violates less than this share of what it did a turn before: then it is likely to satisfy them all.
@@ -35,7 +42,7 @@ class Standing:
 
     def note(self, search: Search) -> None:
         """Take what a search has as its own."""
-        if isinstance(search, Walking):
+        if isinstance(search, Walking | Surveying):
             return
         self._own[search] = search.cost()
         if self.first is None and self.satisfies(search):

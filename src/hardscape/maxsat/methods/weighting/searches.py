@@ -14,6 +14,11 @@ from hardscape.maxsat.methods.hitting.vertex import Vertex
 from hardscape.maxsat.methods.weighting.options import WeightingOptions
 from hardscape.maxsat.methods.weighting.walk import FULL, FULL_EXPONENT, ONE_EXPONENT, break_weights
 
+#: Clauses a variable, by their length, where random formulas stop being satisfiable (Mertens, Mezard, Zecchina,
+#: 2006); the parts of them from which on a walk takes long, and up to which surveys say something; and most
+#: literals.
+_THRESHOLD = {3: 4.267, 4: 9.931, 5: 21.117, 6: 43.37, 7: 87.79}
+_WALKED, _SURVEYED, _MOST_SURVEYED = 0.97, 1.02, 3_000_000
 #: What a compiled search counts as violated before it has evaluated anything.
 NEVER = 2**64 - 1
 
@@ -82,15 +87,11 @@ class Walking(_Compiled):
         return (self._search.best_cost,)
 
 
-class Weighted(_Compiled):
+class _Costed(_Compiled):
     """A search by costs; quality are violated hard clauses and the cost, high word first."""
 
     def __init__(self, search: Any, target: int) -> None:
         super().__init__(search, *divmod(max(target, 0), 2**64))
-
-    def adopt(self, assignment: NDArray[np.uint8], stop: NDArray[np.uint8]) -> None:
-        """Go on from an assignment, as the best."""
-        self._search.adopt(assignment, stop)
 
     def cost(self) -> tuple[int, int]:
         """See `Search.cost`."""
@@ -101,6 +102,28 @@ class Weighted(_Compiled):
     def quality(self) -> tuple[int, ...]:
         """See `Search.quality`."""
         return self._search.best_cost  # type: ignore[no-any-return]
+
+
+class Surveying(_Costed):
+    """Survey propagation and decimation, which has nothing before its end."""
+
+    def __init__(
+        self, formula: Formula, target: int, seed: int, stream: int, stop: NDArray[np.uint8]
+    ) -> None:
+        super().__init__(native.core.maxsat.Surveys(formula, seed, stream, None, stop), target)
+
+    @property
+    def over(self) -> bool:
+        """Whether it has an assignment: nothing is left to survey."""
+        return self.quality[0] != NEVER
+
+
+class Weighted(_Costed):
+    """A search by costs that goes on from what others have."""
+
+    def adopt(self, assignment: NDArray[np.uint8], stop: NDArray[np.uint8]) -> None:
+        """Go on from an assignment, as the best."""
+        self._search.adopt(assignment, stop)
 
 
 class Weighing(Weighted):
@@ -211,6 +234,15 @@ def looks_random(formula: Formula) -> bool:
     """Whether all clauses have the same length of 3 or more."""
     sizes = np.diff(formula.offsets)
     return len(sizes) > 0 and bool(sizes[0] >= 3) and bool((sizes == sizes[0]).all())
+
+
+def surveys_say(formula: Formula) -> bool:
+    """Whether a random formula has about as many clauses as can be satisfied: a walk stays above its best."""
+    size = len(formula.literals) // max(1, formula.num_clauses)
+    if size not in _THRESHOLD or len(formula.literals) > _MOST_SURVEYED:
+        return False
+    share = formula.num_clauses / (_THRESHOLD[size] * formula.num_variables)
+    return _WALKED <= share <= _SURVEYED
 
 
 def wishes_are_literals(formula: Formula) -> bool:

@@ -8,6 +8,7 @@
 
 #include "maxsat/methods/diagnosis/diagnosis.hpp"
 #include "maxsat/methods/hitting/hitting.hpp"
+#include "maxsat/methods/surveys/surveys.hpp"
 #include "maxsat/methods/values/annealing.hpp"
 #include "maxsat/methods/weighting/alternation.hpp"
 #include "maxsat/methods/weighting/covering.hpp"
@@ -187,6 +188,7 @@ void bind_weighting(nb::module_& module) {
           "Restarts so far.");
   bind_plain<Annealing>(module, "Annealing", "Annealing over the values of things.");
   bind_plain<Covering>(module, "Covering", "Search for cheapest covers.");
+  bind_plain<Surveys>(module, "Surveys", "Survey propagation and decimation.");
   bind_bounding<Hitting>(module, "Hitting", "Search by cores of unit propagation.")
       .def("rows", &rows_told,
            "The linear program's rows: literals of all, which variables that relax soft clauses\n"

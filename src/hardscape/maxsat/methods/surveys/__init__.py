@@ -1,0 +1,1 @@
+"""Survey propagation, which says how likely clauses are to need a variable."""
