@@ -364,6 +364,12 @@ def test_other_constructors_refuse(build):
         build()
 
 
+def test_a_qubo_and_its_offset_are_told_from_fields_and_couplings():
+    bqm = dimod.BinaryQuadraticModel({"a": 1.5}, {("a", "b"): -1}, 0.25, "BINARY")
+    with pytest.raises(InputError, match="from_qubo"):
+        Ising.from_any(bqm.to_qubo())
+
+
 @pytest.mark.parametrize(
     "states", [[1, 1], [1, 1, 1, 1], 1, [1, 0, 1], [1, 1, 2], [1, np.nan, 1], [[1], [1, 1]], "+++"]
 )

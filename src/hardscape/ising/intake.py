@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -57,7 +58,11 @@ def mapping_terms(
     """The labels and the terms of ``{(i, j): J_ij}`` and ``{i: h_i}``."""
     for mapping, what in ((couplings, "couplings"), (fields, "fields")):
         if not isinstance(mapping, Mapping):
-            raise InputError(f"{what} are a {type(mapping).__name__}; a mapping is accepted")
+            pair = " (of a QUBO and its offset, Ising.from_qubo(Q, offset) makes a model)"
+            raise InputError(
+                f"{what} are a {type(mapping).__name__}; a mapping is accepted"
+                + pair * isinstance(mapping, Real)
+            )
     labels: dict[Hashable, int] = {}
     for key in couplings:
         if not isinstance(key, tuple) or len(key) != 2:
