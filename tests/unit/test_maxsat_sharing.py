@@ -451,6 +451,19 @@ def test_a_proof_by_linear_programs_has_nearly_all_of_the_time_until_it_may_have
     assert of(6.0, 7.0, opening=9.0) == [0.05, pytest.approx(1.0, abs=0.1)]
 
 
+def test_and_all_of_a_short_limit_while_hard_clauses_are_violated():
+    best = found(1000, hard=20)
+
+    def of(proved, left, *, counted=True):
+        known = Prospects(counted=counted, opening=1.0, asks=False)
+        sharing = Sharing(0.9, best, 0, ends=time.monotonic() + left, prospects=known)
+        return sharing.of(best, 0, proved)
+
+    assert [of(proved, 2.0) for proved in (0.1, 0.9, 1.1)] == [0.0, 0.0, 0.5]
+    assert of(0.7, 0.8) == 0.5  # the opening is over at 0.8 of it
+    assert of(0.1, 2.1) == of(0.1, 2.0, counted=False) == 0.5
+
+
 def test_so_has_a_proof_of_a_circuit_that_no_walker_is_able_to_satisfy():
     best, known = found(1000), Prospects(hard=False, opening=3.0)
 

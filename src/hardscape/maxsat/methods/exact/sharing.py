@@ -136,6 +136,8 @@ class Sharing:
         """
         if best is None or best.hard_violations:
             self._held = self._pace.seconds
+            if self._short and self._known.counted and proved < self._opening:
+                return 0.0  # one step of its may take a fifth of a second
             few = best is not None and best.hard_violations <= FEW
             tries = not (self._known.counted and self._known.asks) and (
                 few or self._pace.seconds < _TRIES
