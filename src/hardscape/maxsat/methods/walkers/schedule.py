@@ -50,8 +50,12 @@ _ASKED = 600_000
 _LITTLE = 0.02
 #: Beside a search by cores turns begin so many times shorter, and its own first one is so many of them.
 _SHORT, _AHEAD = 8, 4
-#: How often turns of who was in vain are halved at most, where a solver grows sets.
-_MOST_VAIN = 3
+#: Share of the weight above which violated clauses leave it open whether all can hold: clause weighting has
+#: whole turns then, and who asks for all no more than a quarter, which takes as long.
+_CLOSE = 0.001
+#: How often turns of who was in vain are halved at most, where a solver grows sets; those of clause weighting
+#: beside the question for all, once less.
+_MOST_VAIN, _QUARTER = 3, 2
 #: Flips of a search by cores before any other, as long as few wishes hit them all; and at least in the first
 #: turn of clause weighting behind it.
 _START = 50_000
@@ -343,8 +347,9 @@ class Schedule:
         """Clause weighting, what grows from its best, and all clauses together where little is violated.
 
         Who is in vain has half of its turn, and half again, but for who asks for all, where no clause is hard:
-        that is in vain until it has the answer. What grows begins again where clause weighting has found
-        something better, then nothing in a turn, and has nothing where only all clauses are better.
+        that is in vain until it has the answer, and has less only where much is violated. What grows begins
+        again where clause weighting has found something better, then nothing in a turn, and has nothing where
+        only all clauses are better.
         Where clause weighting violates hard clauses a solver is asked for a first assignment from which it goes
         on; where it has never satisfied them itself, wishes that are literals are exchanged when no other
         clause can join, and who of the two stays behind has ever less of the turns.
@@ -390,14 +395,19 @@ class Schedule:
             if growing is not None and not (together and together.is_last(growing.cost())):
                 asks.append(growing)
             searches: list[Search] = [*(each for each in asks if not each.given_up), weighing]
+            far = together is not None and cost[1] > _CLOSE * formula.total_weight
             for search in searches:
                 before, kind = search.cost(), type(search)
+                halved = vain.get(kind, 0)
                 if led:
                     yield search, self.standing.less(search, turn, late)
+                elif far:
+                    yield search, turn if search is weighing else turn >> max(_QUARTER, halved)
                 else:
-                    yield search, turn >> vain.get(kind, 0)
+                    yield search, turn >> halved
                 found = len(searches) == 1 or search is together or search.cost() < before
-                vain[kind] = 0 if found else min(_MOST_VAIN, vain.get(kind, 0) + 1)
+                most = _QUARTER if search is weighing and together else _MOST_VAIN
+                vain[kind] = 0 if found else min(most, halved + 1)
             turn, least = 2 * turn, cost
             if growing is not None and growing.given_up:
                 self._lead(weighing, growing)
