@@ -247,6 +247,26 @@ def test_what_grows_begins_again_where_clause_weighting_found_something_then_not
     assert order == "wgwwwgwwwgww"
 
 
+def test_wishes_are_exchanged_once_clause_weighting_finds_nothing(monkeypatch):
+    weighing, swapping = Falling(), Stuck((0, 9))
+    swapping.adopt = lambda *_: setattr(swapping, "_cost", weighing.cost())
+    monkeypatch.setattr(schedule, "Growing", lambda *_: Stuck(weighing.cost()))
+    monkeypatch.setattr(Schedule, "_swapping", lambda *_: swapping)
+    formula = Formula.from_clauses([[1], [-2], [100]], hard=[[1, 2]])
+    walker = SimpleNamespace(work=SimpleNamespace(formula=formula, target=0), flips=0, stop=STOP)
+    turns = Schedule(walker, 0, None)
+    turns.standing.note(weighing)
+    order = ""
+    for search in given(walker, turns._growing_turns(weighing, 64), 14):
+        order += "s" if search is swapping else "g" if isinstance(search, Stuck) else "w"
+        if search is weighing:
+            weighing.turns += 1
+            weighing.least -= weighing.turns == 2
+        elif search is not swapping:
+            search.given_up = True
+    assert order == "wgwwgwswswswsw"
+
+
 @pytest.mark.parametrize("nearly", [True, False])
 def test_what_gives_up_before_it_grows_leaves_clause_weighting_the_turns(nearly, monkeypatch):
     monkeypatch.setattr(schedule, "Growing", refuted)

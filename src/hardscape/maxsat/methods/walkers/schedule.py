@@ -351,8 +351,8 @@ class Schedule:
         again where clause weighting has found something better, then nothing in a turn, and has nothing where
         only all clauses are better.
         Where clause weighting violates hard clauses a solver is asked for a first assignment from which it goes
-        on; where it has never satisfied them itself, wishes that are literals are exchanged when no other
-        clause can join, and who of the two stays behind has ever less of the turns.
+        on; where it has never satisfied them itself, or once found nothing in a turn, wishes that are literals
+        are exchanged when no other clause can join, and who of the two stays behind has ever less of the turns.
         """
         work, stop = self._walker.work, self._walker.stop
         formula = work.formula
@@ -378,7 +378,8 @@ class Schedule:
             if growing is None and not cost[0] and least in (None, cost):
                 growing = Growing(formula, work.target, best, stop)
             exchanged = swaps or (swapping is not None and cost[0] > 0)
-            led = exchanged and not self.standing.satisfies(weighing)
+            in_vain = swapping is not None or least == cost
+            led = exchanged and (in_vain or not self.standing.satisfies(weighing))
             if led and (growing is None or growing.given_up):
                 swapping = swapping or self._swapping(weighing)
                 if cost < swapping.cost():
