@@ -15,7 +15,7 @@ from hardscape.maxsat.methods.exact.prover.rows.gates import adders_may_prevail
 from hardscape.maxsat.methods.walkers.schedule import asks_first
 from hardscape.maxsat.methods.weighting.searches import asks_for_a_cover
 from hardscape.maxsat.result import Improvement
-from hardscape.maxsat.task import SMALL, Task
+from hardscape.maxsat.task import Task
 
 #: A walker gets on where what it found in the last part of its time lowered the cost by such a share of it.
 _PART, _GAIN = 0.4, 0.006
@@ -25,12 +25,10 @@ _STUCK, _ENDED, _LONG = 0.5, 0.8, 1.0
 _SILENCE = 0.5
 #: Longest limit in seconds that is short.
 SHORT = 2.0
-#: Up to a short limit a search has such shares of the time before a proof that may come to something begins:
-#: of a formula that takes a process; where hard clauses are violated, but fewer; and where they stay so, linear
-#: programs lead, or no process is needed.
+#: A search has such a share of the time before a proof begins, and more where fewer hard clauses stay violated.
 #: None begins in the last part of the time, or in so many last seconds where that is less; nor in so many for
 #: each literal, which it takes to begin, fewer where there is nothing to lose.
-_FINDS, _UNBEGUN, _STAYS, _LAST, _SECONDS = 0.25, 0.6, 0.1, 0.5, 0.4
+_FIRST_PART, _UNBEGUN, _LAST, _SECONDS = 0.1, 0.6, 0.5, 0.4
 _EACH, _LEAST_EACH = 1.5e-6, 6e-7
 #: Literals up to which linear programs come to something within a short limit, so that a proof which begins
 #: with them does not wait for a search that gets on; and seconds that must be left where their assignments are
@@ -39,11 +37,10 @@ _SOLVED, _TOLD = 200_000, 1.0
 #: A search stays where it violates more than so many hard clauses, and at least such a share of those that it
 #: did at half of its time.
 FEW, _STILL_VIOLATED = 10, 0.5
-#: A proof promises little where the search's own bound is less than such a share of the cost. Then one begins
-#: between such shares of a short limit, if such a part of the search's time found nothing.
-_BOUND, _SEARCHED, _SEARCHED_MOST, _STUCK_LONG = 0.125, 0.5, 0.6, 0.75
-#: The same up to a longer limit in seconds, but already after so many, and where the search is stuck.
-LONGER, _SEARCHED_LEAST = 5.0, 0.3
+#: A proof promises little where the search's own bound is less than such a share of the cost. Up to a longer
+#: limit in seconds one then begins only where such a part of the search's time found nothing, as any does up to
+#: a short one.
+_BOUND, LONGER, _STILL = 0.125, 5.0, 0.75
 #: Most literals for each wish where linear programs have good assignments; and seconds, at least and for each
 #: literal, after which assignments that cost little more than the program are there. A proof begins at once up
 #: to a short limit, too, of no less than that, if the search's bound promises something.
@@ -111,7 +108,7 @@ class Pace:
     @property
     def still(self) -> bool:
         """Whether nothing was found for longer."""
-        return not self._gained(_STUCK_LONG)
+        return not self._gained(_STILL)
 
     @property
     def ended(self) -> bool:
@@ -229,18 +226,12 @@ def proof_pays(task: Task, pace: Pace, limit: float, *, able: bool, asking: bool
     if violated and asks_in_vain(task):
         return leads(formula)
     if violated:
-        return pace.seconds >= (_STAYS if pace.stays else _UNBEGUN) * limit
+        return pace.seconds >= (_FIRST_PART if pace.stays else _UNBEGUN) * limit
     if not able and pace.silent and _circuit_opens(formula, left - _MOMENT):
         return True
-    finds, size = _finds(task), len(formula.literals)
-    least, most = _SEARCHED * limit, _SEARCHED_MOST * limit
-    if limit > SHORT:
-        return finds or (not asking and _SEARCHED_LEAST <= pace.seconds <= most and pace.stuck)
-    if finds and _bounded(task.incumbent) and 0 < first_ones(formula) <= left:
+    at_once = limit > SHORT or (_bounded(task.incumbent) and 0 < first_ones(formula) <= left)
+    if at_once and _finds(task):
         return True
-    soon = size <= _SOLVED and (leads(formula) or left > _TOLD)
-    if soon and programs_first(formula):
-        return pace.seconds >= _STAYS * limit
-    if finds or size <= SMALL:
-        least, most = (_STAYS if size <= SMALL else _FINDS) * limit, limit
-    return not asking and least <= pace.seconds <= most and pace.still
+    soon = left > _TOLD or first_ones(formula) > 0
+    programs = soon and len(formula.literals) <= _SOLVED and programs_first(formula)
+    return pace.seconds >= _FIRST_PART * limit and (programs or (pace.still and not asking))
