@@ -63,6 +63,12 @@ def test_structure_may_be_all():
     assert planned.seconds == 0
 
 
+def test_a_plan_has_the_shape_that_was_given():
+    for shape in ((5, 4), (4, 5), (3, 0)):
+        assert plan(np.ones(shape)).shape == shape
+    assert plan(np.ones((5, 4)), rows=[2, 0, 0, 0, 0], cols=[1, 1, 0, 0]).shape == (2, 2)
+
+
 def test_multiplicities_are_planned():
     planned = plan(np.random.default_rng(1).normal(size=(3, 3)), rows=[60, 1, 1], cols=[30, 30, 2])
     assert planned.shape == (62, 62)

@@ -61,13 +61,13 @@ def permanent_of_product(
     2
     """
     left, right = _matrix(u, "u"), _matrix(v, "v")
-    shape = _shape(left), _shape(right)
+    shape = left.given_shape, right.given_shape
     if shape[0] != shape[1][::-1]:
         raise InputError(f"u has shape {shape[0]} and v {shape[1]}; (n, r) and (r, n) are accepted")
     n = shape[0][0]
     beside = None if diagonal is None else _matrix([diagonal], "diagonal")
-    if beside is not None and _shape(beside) != (1, n):
-        raise InputError(f"diagonal has {_shape(beside)[1]} entries; {n} are accepted")
+    if beside is not None and beside.given_shape != (1, n):
+        raise InputError(f"diagonal has {beside.given_shape[1]} entries; {n} are accepted")
     options = RunOptions.checked(**run).on_cpu()
     given = [left, right, *([] if beside is None else [beside])]
     (a, first), (b, second) = _integers(left), _integers(right)
@@ -92,11 +92,6 @@ def _matrix(given: Any, name: str) -> Matrix:
     if matrix.is_batch:
         raise InputError(f"{name} has shape {matrix.entries.shape}; one matrix is accepted")
     return matrix
-
-
-def _shape(matrix: Matrix) -> tuple[int, ...]:
-    shape: tuple[int, ...] = matrix.entries.shape
-    return shape[::-1] if matrix.transposed else shape
 
 
 def _integers(matrix: Matrix) -> tuple[NDArray[Any], int]:

@@ -69,6 +69,11 @@ class Matrix:
         return int(self.entries.shape[-2]), int(self.entries.shape[-1])
 
     @property
+    def given_shape(self) -> tuple[int, int]:
+        """Rows and columns as they were given."""
+        return self.shape[::-1] if self.transposed else self.shape
+
+    @property
     def gpu(self) -> int | None:
         """Number of the GPU that holds the entries."""
         entries: Any = self.entries

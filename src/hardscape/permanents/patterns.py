@@ -46,7 +46,7 @@ class Patterns:
         """Check multiplicities, of which one may be one pattern for all, or None for ones."""
         if matrix.is_batch:
             raise InputError("rows and cols are for one matrix, and a is a batch")
-        shape = matrix.shape[::-1] if matrix.transposed else matrix.shape
+        shape = matrix.given_shape
         r, c = _counts(rows, "rows", shape[0]), _counts(cols, "cols", shape[1])
         if len(r) != len(c) and 1 not in (len(r), len(c)):
             raise InputError(

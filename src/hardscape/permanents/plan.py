@@ -172,7 +172,7 @@ def plan(
     program = prepare(matrix, settings.choice(matrix.kind, devices, options.deadline))
     program = proving(program) if full_output else program
     planning = time.perf_counter() - began
-    planned = replace(_described(program, matrix.shape, devices), planning_seconds=planning)
+    planned = replace(_described(program, matrix.given_shape, devices), planning_seconds=planning)
     if quick is None:
         return planned
     found, seconds = quick
