@@ -19,6 +19,9 @@ _LONG, _SMALLER = 300, (1000, 100_000)
 #: How linear programs are solved, one after another as long as each takes too long: an interior point, and a
 #: vertex from there, is at times a tenth of the work, and at times ten times as much.
 _SOLVERS = ("simplex", "simplex", "ipm")
+#: Turns are fast that leave less than such a share of what lay between the bounds, and linear programs of more
+#: than so many literals wait as long as they are.
+_FAST, _LARGE = 0.65, 20_000
 #: Conflicts for each count of a core that thorough ones are shown by.
 _EXHAUSTED = 30_000
 #: Conflicts of the first question for all clauses; each next one has twice as many.
@@ -96,27 +99,39 @@ class Cores:
         self._relaxed = False  # whether a linear program was solved
         self._tried = 0.0  # seconds that the last one had
         self._solvers = itertools.cycle(_SOLVERS)
+        self._seconds, self._large = 0.0, False  # of the first one, as long as that waits
 
-    def turn(self, until: float) -> None:
+    def turn(self, until: float) -> bool:
         """Go on until a moment; `Settled` if that proves the best assignment.
 
-        After the first turn a linear program is solved. Many proofs need none, and where weights are few and
-        alike its fractions of them tell cores less than these have told by then.
+        Returns whether that brings the bounds together fast. After the first turn a linear program is solved, a
+        large one after the first that does not: many proofs need none, and where weights are few and alike its
+        fractions of them tell cores less than these have told by then.
         """
         self._oracle.until = until
-        if self._level >= 0:
-            self._go()
-            return
+        clauses = self._begin() if self._level < 0 else None
+        board, before = self._costs.board, self._costs.board.gap
+        self._go()
+        fast = board.gap < _FAST * before
+        # Without a wish one question is left.
+        waits = self._large and (fast or not self._costs.weight)
+        if self._seconds and not waits:
+            seconds, self._seconds = self._seconds, 0.0
+            self.relax(seconds, clauses)
+        return fast
+
+    def _begin(self) -> list[list[int]] | None:
+        """Have the first wishes; returns the clauses of which a linear program may be all that is left."""
         costs, began = self._costs, time.thread_time()
         self.against = exclusions(costs)
-        seconds = first_seconds(costs, sum(map(len, costs.clauses)))
-        self._relaxed = seconds == math.inf
+        literals = sum(map(len, costs.clauses))
+        self._seconds, self._large = first_seconds(costs, literals), literals > _LARGE
+        self._relaxed = self._seconds == math.inf
         # What is learned under a premise is not forgotten with it.
         clauses = None if self._relaxed or self._oracle.premise else list(costs.clauses)
         self._wish_anew()
         self._oracle.until += time.thread_time() - began  # which is not the cores' time
-        self._go()
-        self.relax(seconds, clauses)
+        return clauses
 
     def _go(self) -> None:
         """Look for cores, level by level, as long as the turn lasts."""

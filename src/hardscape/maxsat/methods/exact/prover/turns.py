@@ -97,10 +97,11 @@ def improve(
         soon = literals <= _CIRCUIT and circuit(costs)
         before = _BEFORE if soon else max(_BEFORE, _BEFORE_EACH * literals)
         end = time.thread_time() + before
-        cores.turn(min(end, time.thread_time() + _FIRST))
+        fast = cores.turn(min(end, time.thread_time() + _FIRST))
         while not alone and time.thread_time() < end:
-            linear.turn(min(end, time.thread_time() + _FIRST))
-            cores.turn(min(end, time.thread_time() + _FIRST))
+            if not fast:
+                linear.turn(min(end, time.thread_time() + _FIRST))
+            fast = cores.turn(min(end, time.thread_time() + _FIRST))
         simplify()
         linear = Linear(costs, cores)
     for part in _ALONE if literals <= _SMALL else ():
