@@ -111,7 +111,7 @@ def test_where_many_wishes_are_lost_others_go_on(searches):
 
 
 @pytest.mark.parametrize("satisfies", [False, True])
-def test_wishes_are_exchanged_where_clause_weighting_never_satisfied_the_hard_clauses(
+def test_wishes_are_exchanged_where_clause_weighting_finds_nothing_whoever_satisfied_the_hard_clauses(
     satisfies, searches, monkeypatch
 ):
     monkeypatch.setattr(Standing, "satisfies", lambda self, search: satisfies)
@@ -119,7 +119,7 @@ def test_wishes_are_exchanged_where_clause_weighting_never_satisfied_the_hard_cl
     formula = Formula.from_clauses(soft, weights, hard=hard, num_variables=n)
     result = searched(formula, 400_000)
     assert formula.evaluate(result.assignment)[:2] == (0, result.cost)
-    assert ("Swapping" in searches) is not satisfies
+    assert "Swapping" in searches
 
 
 @pytest.mark.parametrize("swapped", [0, 200_000])
