@@ -187,7 +187,14 @@ def test_steps_are_those_of_the_definition(n, m, shortest, wanted):
 
 
 @pytest.mark.parametrize(
-    ("n", "ratio", "pays"), [(2000, 4.2, True), (2000, 5.0, False), (300, 4.2, False)]
+    ("n", "ratio", "pays"),
+    [
+        (2000, 4.2, True),
+        (2000, 5.0, False),
+        (300, 4.2, False),
+        (6000, 4.2, False),
+        (6000, 4.0, True),
+    ],
 )
 def test_auto_takes_a_gpu_for_formulas_that_may_be_satisfiable(n, ratio, pays):
     rng = np.random.default_rng(1)

@@ -11,12 +11,15 @@ from hardscape.maxsat.methods.islands.tables import fits
 from hardscape.maxsat.methods.islands.weighing.tables import bytes_needed, weighs
 from hardscape.maxsat.methods.islands.weighing.weighing import MEMORY
 from hardscape.maxsat.methods.weighting.options import WeightingOptions
+from hardscape.maxsat.methods.weighting.searches import looks_random, surveys_say
 from hardscape.maxsat.task import SMALL, Task, Walks
 
 #: Clauses, for each variable, that a random assignment violates in formulas that may be satisfiable: random
 #: 3-SAT has so many at a ratio of 4.4. Beyond it, clause weighting on a CPU finds better assignments than
 #: walks on a GPU do.
 _MOST_VIOLATED = 0.55
+#: Variables of a formula near the threshold beyond which a CPU that surveys it is sooner.
+_SURVEYED = 5000
 
 
 class IslandWalks(Walks):
@@ -35,9 +38,11 @@ class IslandWalks(Walks):
         return ""
 
     def pays(self, task: Task) -> bool:
-        """See `Method.pays`: where all clauses may be satisfiable."""
+        """See `Method.pays`: where all clauses may be satisfiable, and surveys do not find it sooner."""
         formula = task.presolved.formula
         if len(task.formula.literals) <= SMALL or task.method not in self.asked or self.unfit(task):
+            return False
+        if formula.num_variables > _SURVEYED and looks_random(formula) and surveys_say(formula):
             return False
         violated = float(np.exp2(-np.diff(formula.offsets).astype(np.float64)).sum())
         return violated <= _MOST_VIOLATED * formula.num_variables
