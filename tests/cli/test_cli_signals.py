@@ -178,7 +178,7 @@ PIGEONS = "".join(
     ("content", "options", "code", "status"),
     [
         ("h 1 2 0\n3 -1 0\n", [], 30, "OPTIMUM FOUND"),
-        ("h 1 2 0\n3 -1 0\n3 -2 0\n", ["--method", "cellular"], 10, "SATISFIABLE"),
+        ("3 1 2 0\n3 -1 2 0\n3 1 -2 0\n2 -1 -2 0\n", ["--method", "cellular"], 10, "SATISFIABLE"),
         ("h 1 0\nh -1 0\n", [], 20, "UNSATISFIABLE"),
         (PIGEONS, ["--method", "cellular", "--max-flips", "99"], 0, "UNKNOWN"),
         ("h 1 2 0\n3 -1 0\n", ["--num-assignments", "2"], 30, "OPTIMUM FOUND"),
