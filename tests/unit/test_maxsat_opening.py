@@ -10,6 +10,7 @@ from hardscape.maxsat import Formula, solve
 from hardscape.maxsat.methods.walkers import schedule
 from hardscape.maxsat.methods.walkers.local import Walker
 from hardscape.maxsat.methods.walkers.standing import Standing
+from hardscape.maxsat.methods.weighting.searches import Diagnosing
 from helpers import maxsat_oracle as oracle
 
 pytest.importorskip("pysat", reason="python-sat is not installed")
@@ -19,7 +20,7 @@ pytest.importorskip("pysat", reason="python-sat is not installed")
 def large(monkeypatch):
     """Every formula counts as one whose soft clauses are too many to be exchanged, and as no circuit."""
     monkeypatch.setattr(schedule, "_MOST_SWAPPED", 0)
-    monkeypatch.setattr(schedule.Diagnosing, "given_up", True)
+    monkeypatch.setattr(Diagnosing, "given_up", True)
 
 
 @pytest.fixture

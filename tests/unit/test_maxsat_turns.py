@@ -17,8 +17,11 @@ from hardscape.maxsat import Formula, solve
 from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.asking.swaps import Swapping
 from hardscape.maxsat.methods.exact import exact
-from hardscape.maxsat.methods.walkers import schedule
+from hardscape.maxsat.methods.walkers import hitting_turns, openings, schedule
+from hardscape.maxsat.methods.walkers.beginning import Searches
+from hardscape.maxsat.methods.walkers.hitting_turns import HittingTurns
 from hardscape.maxsat.methods.walkers.local import LocalSearch, Walker
+from hardscape.maxsat.methods.walkers.openings import falling_turns
 from hardscape.maxsat.methods.walkers.rounds import rounds
 from hardscape.maxsat.methods.walkers.schedule import Schedule
 from hardscape.maxsat.methods.walkers.standing import Standing
@@ -78,7 +81,7 @@ def test_clause_weighting_that_satisfies_hard_clauses_has_its_turns(flips):
 def test_what_follows_another_ones_assignment_is_not_found_by_itself():
     walker = LocalSearch(parities(100, 60, 3), False, 1, 1, 0).walker(0, Context(Cpu(), None, STOP))
     schedule, standing = walker._schedule, walker._schedule.standing
-    led, alone = schedule._weighing(None), schedule._weighing(None)
+    led, alone = (schedule._searches.weighing(None) for _ in range(2))
     standing.lead(led)
     for search in (led, alone):
         assert not walker.able
@@ -148,7 +151,7 @@ def test_clause_weighting_goes_on_while_it_falls(counts, turns):
     walker = SimpleNamespace(work=SimpleNamespace(formula=parities(100, 60)), flips=0)
     search = Violating(*counts)
     done = 0
-    for which, turn in Schedule(walker, 0, None)._falling_turns(search, 60_000):
+    for which, turn in falling_turns(walker, search, 60_000):
         assert which is search
         walker.flips += turn
         done += 1
@@ -251,7 +254,7 @@ def test_wishes_are_exchanged_once_clause_weighting_finds_nothing(monkeypatch):
     weighing, swapping = Falling(), Stuck((0, 9))
     swapping.adopt = lambda *_: setattr(swapping, "_cost", weighing.cost())
     monkeypatch.setattr(schedule, "Growing", lambda *_: Stuck(weighing.cost()))
-    monkeypatch.setattr(Schedule, "_swapping", lambda *_: swapping)
+    monkeypatch.setattr(Searches, "swapping", lambda *_: swapping)
     formula = Formula.from_clauses([[1], [-2], [100]], hard=[[1, 2]])
     walker = SimpleNamespace(work=SimpleNamespace(formula=formula, target=0), flips=0, stop=STOP)
     turns = Schedule(walker, 0, None)
@@ -313,8 +316,8 @@ def test_a_solver_that_satisfied_no_hard_clauses_at_first_is_asked_on(monkeypatc
     weighing, solver = Falling(), Falling()
     weighing.cost = solver.cost = lambda: (5, 0)
     monkeypatch.setattr(schedule, "asks_first", lambda *_: True)
-    monkeypatch.setattr(Schedule, "_swapping", lambda *_: solver)
-    monkeypatch.setattr(Schedule, "_first_turns", lambda *_: iter(()))
+    monkeypatch.setattr(Searches, "swapping", lambda *_: solver)
+    monkeypatch.setattr(schedule, "first_turns", lambda *_: iter(()))
     wide = Formula.from_clauses([[1, 2], [2, 3], [100]], hard=[[3]])
     walker = SimpleNamespace(work=SimpleNamespace(formula=wide, target=0), flips=0, stop=STOP)
     turns = Schedule(walker, 0, None)._growing_turns(weighing, 64)
@@ -352,7 +355,7 @@ def test_a_schedule_without_turns_is_an_error(monkeypatch):
         for _ in rounds(self._walker):
             yield from ()
 
-    monkeypatch.setattr(Schedule, "_hitting_turns", nothing)
+    monkeypatch.setattr(HittingTurns, "turns", nothing)
     walker = LocalSearch(parities(20, 10), False, 1, 1, 0).walker(0, Context(Cpu(), None, STOP))
     with pytest.raises(RuntimeError):
         walker.walk()
@@ -362,7 +365,8 @@ def test_no_loop_of_a_schedule_goes_on_without_turns():
     """What is endless are rounds, which look; any other loop ends, or begins or ends with a turn."""
     endless = [
         loop
-        for loop in ast.walk(ast.parse(inspect.getsource(schedule)))
+        for module in (schedule, hitting_turns, openings)
+        for loop in ast.walk(ast.parse(inspect.getsource(module)))
         if isinstance(loop, ast.While)
         and not any(
             isinstance(node, ast.Yield) for each in loop.body for node in ast.iter_child_nodes(each)

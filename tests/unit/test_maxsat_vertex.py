@@ -10,7 +10,7 @@ import pytest
 from hardscape.benchmarks.maxsat.formulas import assignment, upgrade
 from hardscape.maxsat import Formula, solve
 from hardscape.maxsat.methods.hitting.vertex import RESTS, vertex_pays, whole_vertices
-from hardscape.maxsat.methods.walkers import schedule
+from hardscape.maxsat.methods.walkers import hitting_turns
 from hardscape.maxsat.methods.weighting.searches import Hitting
 
 pytest.importorskip("highspy", reason="highspy is not installed")
@@ -173,7 +173,7 @@ def test_a_search_goes_on_from_a_whole_vertex(monkeypatch):
     formula = Formula.from_clauses(soft, weights, hard=hard, num_variables=n)
     known = {"method": "weighting", "max_flips": 1200, "seed": 1, "threads": 1}
     assert solve(formula, **known).cost == 56
-    monkeypatch.setattr(schedule, "whole_vertices", lambda *told: iter(()))
+    monkeypatch.setattr(hitting_turns, "whole_vertices", lambda *told: iter(()))
     assert solve(formula, **known).cost > 56
 
 

@@ -11,7 +11,7 @@ from hardscape.maxsat.methods.islands.tables import fits
 from hardscape.maxsat.methods.islands.weighing.tables import bytes_needed, weighs
 from hardscape.maxsat.methods.islands.weighing.weighing import MEMORY
 from hardscape.maxsat.methods.weighting.options import WeightingOptions
-from hardscape.maxsat.methods.weighting.searches import looks_random, surveys_say
+from hardscape.maxsat.methods.weighting.searches import surveys_say
 from hardscape.maxsat.task import SMALL, Task, Walks
 
 #: Clauses, for each variable, that a random assignment violates in formulas that may be satisfiable: random
@@ -42,7 +42,7 @@ class IslandWalks(Walks):
         formula = task.presolved.formula
         if len(task.formula.literals) <= SMALL or task.method not in self.asked or self.unfit(task):
             return False
-        if formula.num_variables > _SURVEYED and looks_random(formula) and surveys_say(formula):
+        if formula.num_variables > _SURVEYED and surveys_say(formula):
             return False
         violated = float(np.exp2(-np.diff(formula.offsets).astype(np.float64)).sum())
         return violated <= _MOST_VIOLATED * formula.num_variables

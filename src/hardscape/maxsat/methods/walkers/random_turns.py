@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.maxsat.formula import Formula
+from hardscape.maxsat.methods.walkers.beginning import Searches
 from hardscape.maxsat.methods.walkers.rounds import Flipping, rounds
 from hardscape.maxsat.methods.walkers.standing import FALLING, close_to_all
 from hardscape.maxsat.methods.weighting.searches import (
     Search,
-    Surveying,
     Walking,
     Weighing,
     surveys_say,
@@ -30,14 +29,6 @@ _SURVEYED, _COLDER = 4, (1.3, 1.4, 1.5, 1.6, 1.7)
 #: Where a random walk does not fall another one has a turn from its best assignment, in equal parts by such
 #: powers of its probabilities: the greedier it is, the deeper it gets. Streams lie so far apart.
 _GREEDIER, _GREEDY = (1.1, 1.2, 1.3, 1.4, 1.5), 1 << 32
-
-
-class Searches(NamedTuple):
-    """What begins each of them: the walks' and the surveys' take a stream, and some a first assignment."""
-
-    walking: Callable[[int, NDArray[np.uint8] | None], Walking]
-    weighing: Callable[[NDArray[np.uint8] | None], Weighing]
-    surveying: Callable[[int], Surveying]
 
 
 def random_turns(

@@ -237,12 +237,12 @@ def looks_random(formula: Formula) -> bool:
 
 
 def surveys_say(formula: Formula) -> bool:
-    """Whether a random formula has about as many clauses as can be satisfied: a walk stays above its best."""
+    """Whether it looks random, with about as many clauses as can be satisfied: a walk stays above its best."""
     size = len(formula.literals) // max(1, formula.num_clauses)
     if size not in _THRESHOLD or len(formula.literals) > _MOST_SURVEYED:
         return False
     share = formula.num_clauses / (_THRESHOLD[size] * formula.num_variables)
-    return _WALKED <= share <= _SURVEYED
+    return _WALKED <= share <= _SURVEYED and looks_random(formula)
 
 
 def wishes_are_literals(formula: Formula) -> bool:

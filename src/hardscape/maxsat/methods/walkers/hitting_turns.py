@@ -1,0 +1,147 @@
+"""Turns of cores, clause weighting and exchanges on formulas whose soft clauses are few enough for these."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape.maxsat.methods.asking.swaps import Swapping, swapping_is_possible
+from hardscape.maxsat.methods.hitting.vertex import RESTS, vertex_pays, whole_vertices
+from hardscape.maxsat.methods.walkers.beginning import Letting, Searches
+from hardscape.maxsat.methods.walkers.openings import falling_turns, first_turns
+from hardscape.maxsat.methods.walkers.rounds import rounds
+from hardscape.maxsat.methods.walkers.standing import FALLING, Standing
+from hardscape.maxsat.methods.weighting.searches import (
+    Hitting,
+    Search,
+    Weighing,
+    looks_random,
+    wishes_are_literals,
+)
+from hardscape.maxsat.task import SMALL
+
+#: Rounds of two searches before a third one exchanges soft clauses; where none satisfies the hard ones it
+#: begins once both had so many flips on each variable, if clause weighting does not fall.
+_BEFORE_SWAPS, _YOUNG = 5, 8
+#: The first turn of the search by cores in turns.
+_AHEAD = 4
+#: Flips of a search by cores before any other, as long as few wishes hit them all; and at least in the first
+#: turn of clause weighting behind it.
+_START = 50_000
+#: Literals up to which linear programs are solved at once, and what part of its first turn the search by cores
+#: has before; of other formulas flips a literal before that, which take as long as the first ones. After a rest
+#: they go on when so many times as many flips are done.
+_SOON, _BEFORE_SOON, _LATER, _RESTED = 4000, 4, 4, 4
+
+
+class HittingTurns:
+    """Cores of propagation, clause weighting, before or behind, and later exchanges by a solver.
+
+    Who stays behind has ever less of the turns: who found nothing as good as another, also where that was
+    adopted. As long as none has satisfied the hard clauses, all are behind the solver but clause weighting
+    that comes close. Vertices of linear programs are only for the `first` of several walkers.
+    """
+
+    def __init__(
+        self, walker: Letting, searches: Searches, standing: Standing, *, first: bool
+    ) -> None:
+        self._walker, self._searches, self._standing = walker, searches, standing
+        self._first = first
+
+    def turns(self, initial: NDArray[np.uint8] | None, turn: int) -> Iterator[tuple[Search, int]]:
+        """Searches in turn, from a first assignment or none, and how many flips each has."""
+        work = self._walker.work
+        weighs = looks_random(work.formula) or not wishes_are_literals(work.formula)
+        if weighs:
+            weighing = self._searches.weighing(initial)
+            yield weighing, turn
+            initial = weighing.best()
+        hitting = self._searches.hitting(initial)
+        short, size = turn, len(work.formula.literals)
+        programs = self._first and not weighs and vertex_pays(work.formula)
+        soon = programs and size <= _SOON
+        yield hitting, turn // _BEFORE_SOON if soon else turn
+        vertices = self._vertex_turns(hitting, short) if programs else iter(())
+        go_on = _LATER * size
+        if soon:
+            yield from iter(lambda: next(vertices, None), None)  # until a rest
+            go_on = _RESTED * self._walker.flips
+        if not weighs:
+            yield hitting, (_AHEAD - 1) * turn
+            while hitting.few and not hitting.given_up and self._walker.flips < _START:
+                yield hitting, turn
+            weighing = self._searches.weighing(initial)
+            if size <= SMALL:
+                yield weighing, turn
+            else:
+                yield from falling_turns(self._walker, weighing, max(_START, self._walker.flips))
+        searches: list[Hitting | Weighing | Swapping] = [hitting, weighing]
+        late: dict[Search, int] = {}
+        hard = weighing.cost()[0]
+        for count in rounds(self._walker):
+            if self._walker.flips >= go_on:
+                self._tell_best(hitting, searches)
+                yield from iter(lambda: next(vertices, None), None)  # until a rest
+                go_on = _RESTED * self._walker.flips
+            best = min(searches, key=lambda each: each.cost())
+            hard, before = weighing.cost()[0], hard
+            young = self._walker.flips < _YOUNG * work.formula.num_variables
+            falls = young or hard <= FALLING * before
+            ready = count > _BEFORE_SWAPS or (best.cost()[0] > 0 and not falls)
+            if ready and len(searches) == 2 and swapping_is_possible(work.formula):
+                swapping = self._searches.swapping(best)
+                yield from first_turns(self._walker, swapping)
+                searches.append(swapping)
+                self._standing.note(swapping)
+            # Its flips take a part of the time that others' do: as many cost little.
+            cheap = self._standing.satisfies(weighing)
+            swappings = searches[:1:-1]
+            order = [weighing, *swappings] if cheap else [*swappings, weighing]
+            for search in [*order, hitting]:
+                if isinstance(search, Hitting):
+                    self._tell_best(search, searches)
+                if isinstance(search, Weighing) or not search.given_up:
+                    whole = (
+                        turn
+                        if weighs and search is weighing
+                        else self._standing.whole(search, turn)
+                    )
+                    in_full = cheap and search is weighing
+                    yield search, whole if in_full else self._standing.less(search, whole, late)
+            turn *= 2
+
+    def _tell_best(
+        self, hitting: Hitting, searches: Sequence[Hitting | Weighing | Swapping]
+    ) -> None:
+        """Have the search by cores go on from another one's assignment that is better."""
+        best = min(searches, key=lambda each: each.cost())
+        if best.cost()[0] == 0 and best.cost() < hitting.cost():
+            hitting.adopt(best.best(), self._walker.stop)
+
+    def _vertex_turns(self, hitting: Hitting, turn: int) -> Iterator[tuple[Search, int] | None]:
+        """Have the search by cores go on from whole vertices of the linear program, with turns in between.
+
+        None where others should have theirs.
+        """
+        if hitting.given_up:
+            return
+
+        def known() -> float:
+            hard, cost = hitting.cost()
+            return math.inf if hard else float(cost)
+
+        for found in whole_vertices(self._walker.work.formula, hitting, known):
+            if found is RESTS:
+                yield None
+                continue
+            if found is not None:
+                hitting.adopt(found, self._walker.stop)
+            if hitting.cost()[0] == 0:  # else it may have nothing yet
+                self._standing.note(hitting)
+                self._walker.take(hitting)
+            yield hitting, turn // 2
+        if hitting.given_up:  # has its bound told
+            yield hitting, turn
