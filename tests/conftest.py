@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import signal
+from collections.abc import Callable
+from pathlib import Path
 
 import hypothesis
 import pytest
@@ -39,3 +41,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("gpu"):
             item.add_marker(skip)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Callable[[str, str | bytes], Path]:
+    """Write text or bytes under a name and return the path."""
+
+    def write(name: str, content: str | bytes) -> Path:
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from hardscape.ising import Ising
@@ -57,3 +59,8 @@ def stable_set(n: int, density: float, seed: int) -> Ising:
     weights = random.integers(1, 50, size=n)
     fields = -weights / 2 + (penalties.sum(axis=0) + penalties.sum(axis=1)) / 4
     return Ising(fields, penalties / 4)
+
+
+def energies(model: Ising) -> list[float]:
+    """Energies of all states; the first spin changes slowest, -1 comes before +1."""
+    return model.energy(list(itertools.product((-1, 1), repeat=model.num_spins))).tolist()

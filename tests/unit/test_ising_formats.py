@@ -1,4 +1,4 @@
-"""Ising files by hand: energies, detection, what writers refuse, and atomic writing."""
+"""Ising files by hand: energies, matrices, and detection."""
 
 import base64
 import bz2
@@ -6,8 +6,6 @@ import gzip
 import itertools
 import json
 import lzma
-import os
-import stat
 from pathlib import Path
 
 import dimod
@@ -16,29 +14,13 @@ import pytest
 import scipy.sparse
 from dimod.serialization import coo as dimod_coo
 
-from hardscape.errors import FormatError, InputError
+from hardscape.errors import FormatError
 from hardscape.ising import formats
 from hardscape.ising.model import Ising
-from helpers.readers import bqm_file, mat_file, readers
+from helpers.instances import energies
+from helpers.readers import bqm_file, mat_file
 
 XORSAT = Path(__file__).resolve().parents[3] / "shared" / "data" / "xorsat"
-
-
-@pytest.fixture
-def file(tmp_path):
-    """Write text or bytes under a name and return the path."""
-
-    def write(name, content):
-        path = tmp_path / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return write
-
-
-def energies(model):
-    """Energies of all states; the first spin changes slowest, -1 comes before +1."""
-    return model.energy(list(itertools.product((-1, 1), repeat=model.num_spins))).tolist()
 
 
 # -- known values ----------------------------------------------------------------------------
@@ -238,254 +220,6 @@ def test_a_byte_order_mark_and_foreign_line_ends_are_accepted(file):
 def test_first_index_of_formats_with_a_header(file):
     assert formats.read(file("a.rud", "2 1\n0 1 1\n"), base=0).num_couplings == 1
     assert formats.read(file("a.qubo", "p qubo 0 2 1 1\n1 1 1\n1 2 1\n"), base=1).num_spins == 2
-
-
-# -- writing -----------------------------------------------------------------------------------
-
-
-def test_text_of_each_writer(tmp_path):
-    cut = Ising([0, 0, 0], {(0, 1): 0.5, (1, 2): -0.125}, -0.375)
-    wanted = {
-        "a.coo": "# hardscape num_spins=3 offset=-0.375 base=0 convention=dimod\n"
-        "0 1 0.5\n1 2 -0.125\n",
-        "a.rud": "3 2\n1 2 1\n2 3 -0.25\n",
-        "a.sparse": "3 5\n1 1 -1\n1 2 1\n2 2 -0.75\n2 3 -0.25\n3 3 0.25\n",
-        "a.qubo": "p qubo 0 3 3 2\n0 0 -1\n1 1 -0.75\n2 2 0.25\n0 1 2\n1 2 -0.5\n",
-    }
-    for name, text in wanted.items():
-        formats.write(cut, tmp_path / name)
-        assert (tmp_path / name).read_text() == text
-        assert formats.read(tmp_path / name) == cut
-    shifted = Ising(cut.h, cut.J, 1)
-    formats.write(shifted, tmp_path / "a.qubo")
-    assert (tmp_path / "a.qubo").read_text().startswith("c hardscape offset=1.375\n")
-    assert formats.read(tmp_path / "a.qubo") == shifted
-
-
-def test_base_and_convention_of_coo(tmp_path):
-    model = Ising([1, 0], {(0, 1): 2}, 5)
-    formats.write(model, tmp_path / "a.coo", base=1, convention="ising")
-    lines = (tmp_path / "a.coo").read_text().splitlines()
-    assert lines[1:] == ["1 1 -1", "1 2 -2"]
-    assert formats.read(tmp_path / "a.coo", convention="ising") == model
-
-
-@pytest.mark.parametrize("suffix", [".gz", ".xz"])
-def test_compression_by_suffix(tmp_path, suffix):
-    model = Ising([1, 0], {(0, 1): 2}, 5)
-    path = tmp_path / f"a.coo{suffix}"
-    formats.write(model, path)
-    unpack = {".gz": gzip.decompress, ".xz": lzma.decompress}[suffix]
-    assert unpack(path.read_bytes()).startswith(b"# hardscape num_spins=2")
-    assert formats.detect(path) == "coo"
-    assert formats.read(path) == Ising.from_file(path) == model
-
-
-NOT_A_FLOAT = Ising.from_entries(2, [0, 0], [1, 1], [0.125, 2.0**80])
-
-
-@pytest.mark.parametrize(
-    ("model", "name", "mentions"),
-    [
-        (NOT_A_FLOAT, "a.coo", "J[0, 1]"),
-        (NOT_A_FLOAT, "a.json", "J[0, 1]"),
-        (NOT_A_FLOAT, "a.qubo", "npz"),
-        (Ising([1, 0], {}), "a.rud", "h[0]"),
-        (Ising([0, 0], {(0, 1): 1}), "a.rud", "-1.0"),
-        (Ising([1, 0], {}), "a.sparse", "-1.0"),
-        (Ising([0, 0], {(0, 1): 8e307}), "a.sparse", "rescale"),
-        (Ising([0], {}, labels=[frozenset()]), "a.json", "frozenset"),
-        (Ising([0], {}, labels=[None]), "a.npz", "None"),
-    ],
-)
-def test_writers_refuse_what_they_cannot_hold(tmp_path, model, name, mentions):
-    with pytest.raises(InputError) as caught:
-        formats.write(model, tmp_path / name)
-    assert mentions in str(caught.value)
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("name", "options"),
-    [
-        ("a.dat", {}),
-        ("a", {}),
-        ("a.coo", {"format": "csv"}),
-        ("a.coo", {"base": 2}),
-        ("a.coo", {"base": True}),
-        ("a.coo", {"convention": "physics"}),
-        ("a.qubo", {"base": 1}),
-        ("a.rud", {"base": 0}),
-        ("a.npz", {"base": 0}),
-        ("a.qubo", {"convention": "ising"}),
-        ("a.json", {"convention": "ising"}),
-        ("missing/a.coo", {}),
-        ("a\0b.coo", {}),
-        ("x" * 300 + ".coo", {}),
-    ],
-)
-def test_write_refuses(tmp_path, name, options):
-    with pytest.raises(InputError):
-        formats.write(Ising([0], {}), tmp_path / name, **options)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_write_takes_models_alone(tmp_path):
-    with pytest.raises(InputError):
-        formats.write({(0, 1): 1.0}, tmp_path / "a.coo")
-    with pytest.raises(InputError):
-        formats.write(Ising([0], {}), 7)
-
-
-def test_write_replaces_a_file_as_a_whole(tmp_path, monkeypatch):
-    path = tmp_path / "a.coo"
-    formats.write(Ising([1], {}), path)
-    path.chmod(0o640)
-    before = path.read_bytes()
-
-    def fails(descriptor):
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", fails)
-        with pytest.raises(InputError, match=r"a\.coo"):
-            formats.write(Ising([2], {}), path)
-    assert path.read_bytes() == before
-    assert list(tmp_path.iterdir()) == [path]
-    formats.write(Ising([2], {}), path)
-    assert formats.read(path) == Ising([2], {})
-    assert stat.S_IMODE(path.stat().st_mode) == 0o640
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_write_follows_links_and_leaves_what_is_no_file(tmp_path):
-    (tmp_path / "real.coo").write_text("")
-    (tmp_path / "link.coo").symlink_to(tmp_path / "real.coo")
-    formats.write(Ising([2], {}), tmp_path / "link.coo")
-    assert (tmp_path / "link.coo").is_symlink()
-    assert formats.read(tmp_path / "real.coo") == Ising([2], {})
-    (tmp_path / "folder.coo").mkdir()
-    os.mkfifo(tmp_path / "pipe.coo")
-    for name in ("folder.coo", "pipe.coo"):
-        with pytest.raises(InputError):
-            formats.write(Ising([2], {}), tmp_path / name)
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "folder.coo",
-        "link.coo",
-        "pipe.coo",
-        "real.coo",
-    ]
-
-
-# -- other programs' files -----------------------------------------------------------------------
-
-
-def test_hercules_halves_the_matrix(file):
-    model = formats.read(file("a.qubo", "3\n0 0 4\n0 1 -6\n2 1 1\n2 0.5\n"))
-    # 2 x0 - 3 x0 x1 + x1 x2 / 2 + x2 / 2
-    assert energies(model) == [0, 0.5, 0, 1, 2, 2.5, -1, 0]
-    formats.write(model, path := file("b.hercules", ""))
-    assert formats.read(path) == model
-    with pytest.raises(InputError):
-        formats.write(Ising([], {}, 1.0), path)
-    with pytest.raises(FormatError):
-        formats.read(file("c.qubo", "3\n0 3 1\n"))
-
-
-def test_mqlib_maximises_what_biqmac_minimises(file):
-    # MQLib's own example, whose best value is 6, of 1 0 1
-    text = "# Input matrix Q:\n# [ 5 -6  0\n3 5\n1 1 5\n2 2 3\n3 3 1\n1 2 -6\n2 3 -1\n"
-    model = formats.read(file("sample.qubo", text))
-    assert energies(model) == [0, -1, -3, -2, -5, -6, 4, 5]
-    assert energies(formats.read(file("sample.txt", text), format="mqlib")) == energies(model)
-    other = formats.read(file("sample.txt", text))
-    assert energies(other) == [-x for x in energies(model)]
-
-
-def test_the_or_library_maximises_and_has_several_problems_in_a_file(file):
-    # 5 x1 - 6 x1 x2 - 2 x3, and 4 x1 + 2 x1 x2, both to be maximised
-    text = "2\n3 3\n1 1 5\n2 1 -3\n3 3 -2\n2 2\n1 1 4\n1 2 1\n"
-    path = file("bqp.txt", text)
-    assert formats.detect(path) == "orlib"
-    first = formats.read(path, problem=1)
-    assert energies(first) == [0, 2, 0, 2, -5, -3, 1, 3]
-    assert energies(formats.read(path, problem=2)) == [0, 0, -4, -6]
-    alone = file("one.txt", "1\n3 3\n1 1 5\n1 2 -3\n3 3 -2\n")
-    assert formats.read(alone) == formats.read(alone, problem=1) == first
-    for wrong in (None, 0, 3):
-        with pytest.raises(InputError):
-            formats.read(path, problem=wrong)
-    with pytest.raises(InputError):
-        formats.read(file("a.sparse", "1 1\n1 1 3\n"), problem=1)
-    for cut in (text[:-6], text.replace("2 1 -3", "2 4 -3"), "2\n1 1\n1 1 3\n"):
-        with pytest.raises(FormatError):
-            formats.read(file("b.txt", cut), format="orlib", problem=2 if "4 -3" not in cut else 1)
-
-
-def test_bqpjson_scales_what_it_shifts(file):
-    document = {
-        "version": "1.0.0",
-        "id": 2,
-        "metadata": {},
-        "scale": 2.0,
-        "offset": 0.5,
-        "variable_domain": "boolean",
-        "variable_ids": [1, 3],
-        "linear_terms": [{"id": 3, "coeff": -1.0}],
-        "quadratic_terms": [{"id_head": 1, "id_tail": 3, "coeff": 4.0}],
-    }
-    model = formats.read(file("a.json", json.dumps(document)))
-    assert model.labels == (1, 3)
-    assert energies(model) == [1, -1, 1, 7]
-    formats.write(model, path := file("b.bqpjson", ""))
-    assert energies(formats.read(path)) == [1, -1, 1, 7]
-    for key, value in (("variable_ids", [1]), ("scale", "2"), ("variable_domain", "real")):
-        with pytest.raises(FormatError):
-            formats.read(file("c.json", json.dumps(document | {key: value})))
-
-
-def test_the_comments_of_qubo_files_scale_and_shift(file):
-    text = "c scale : 2.0\nc offset : 0.5\np qubo 0 2 1 1\n0 0 -1\n0 1 4\n"
-    assert energies(formats.read(file("a.qubo", text))) == [1, 1, -1, 7]
-    with pytest.raises(FormatError):
-        formats.read(file("b.qubo", "c scale : 1\n" + text))
-
-
-def test_qubist_counts_sites_and_lines(file):
-    model = formats.read(file("a.qh", "4 2\n1 1 0.5\n1 3 -1\n"))
-    assert (model.num_spins, model.h[1], model.J[1, 3]) == (4, 0.5, -1)
-    with pytest.raises(FormatError):
-        formats.read(file("b.qh", "4 3\n1 1 0.5\n1 3 -1\n"))
-
-
-@pytest.mark.parametrize(
-    ("name", "values"),
-    [
-        # -(2 x1 x1 - 1.5 x1 x2 + 2 x3 + 0.25)
-        ("qplib", [-0.25, -2.25, -0.25, -2.25, -2.25, -4.25, -0.75, -2.75]),
-        # 2 x + x y - z
-        ("lp", [0, -1, 0, -1, 2, 1, 3, 2]),
-        # 2 (x1 - 0.5 x3 - 2 x1 x2 + 1.5 x2 x3 + 0.5)
-        ("qubin", [1, 0, 1, 3, 3, 2, -1, 1]),
-    ],
-)
-def test_programs_that_are_qubos(file, name, values):
-    path = file("a.bin", readers()[f"ising-{name}"].corpus[0])
-    model = formats.read(path, format=name)
-    order = sorted(range(3), key=lambda i: str(model.labels[i]))
-    states = np.array(list(itertools.product((-1, 1), repeat=3)))
-    assert model.energy(states[:, np.argsort(order)]).tolist() == values
-    with pytest.raises(InputError):
-        formats.write(model, path, format=name)
-
-
-def test_programs_that_are_none(file):
-    rule = b"Minimize\n obj: x\nSubject To\n c: x + y <= 1\nBinary\n x y\nEnd\n"
-    whole = b"Minimize\n obj: x\nGeneral\n x\nEnd\n"
-    mixed = readers()["ising-qplib"].corpus[0].replace(b"QBN", b"QMN")
-    for name, content in (("a.lp", rule), ("b.lp", whole), ("c.qplib", mixed), ("d.lp", "nan\0")):
-        with pytest.raises(FormatError, match=name):
-            formats.read(file(name, content))
 
 
 # -- telling formats apart -----------------------------------------------------------------------

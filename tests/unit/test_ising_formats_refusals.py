@@ -15,19 +15,6 @@ from hardscape.ising import formats
 from hardscape.ising.model import Ising
 from helpers.readers import bqm_file
 
-
-@pytest.fixture
-def file(tmp_path):
-    """Write text or bytes under a name and return the path."""
-
-    def write(name, content):
-        path = tmp_path / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return write
-
-
 BQM = {
     "type": "BinaryQuadraticModel",
     "version": {"bqm_schema": "3.0.0"},
