@@ -176,6 +176,26 @@ def test_malformed_csv_names_the_line(tmp_path, text, line):
     assert caught.value.line == line
 
 
+PLAIN = np.array([[1, 2, 3], [4, 5, 6], [7, 8, 10]])
+
+
+@pytest.mark.parametrize("names", [{"index": False}, {"header": False}, {}])
+def test_names_that_pandas_makes_up_are_no_part_of_a_matrix(tmp_path, names):
+    pandas = pytest.importorskip("pandas")
+    pandas.DataFrame(PLAIN).to_csv(tmp_path / "a.csv", **names)
+    with pytest.raises(FormatError):
+        read(tmp_path / "a.csv")
+    pandas.DataFrame(PLAIN).to_csv(tmp_path / "b.csv", index=False, header=False)
+    assert read(tmp_path / "b.csv").tolist() == PLAIN.tolist()
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (4, 4), (3, 5), (5, 3), (3, 2), (2, 3), (1, 1), (2, 1)])
+def test_rows_that_count_are_rows_where_the_rest_is_not_square(tmp_path, shape):
+    distances = np.abs(np.subtract.outer(range(shape[0]), range(shape[1])))
+    np.savetxt(tmp_path / "a.csv", distances, fmt="%d", delimiter=",")
+    assert read(tmp_path / "a.csv").tolist() == distances.tolist()
+
+
 def test_numpy_files_that_hold_something_else_are_refused(tmp_path):
     np.save(tmp_path / "objects.npy", np.array([[1, "a"]], dtype=object), allow_pickle=True)
     np.save(tmp_path / "text.npy", np.array([["a"]]))

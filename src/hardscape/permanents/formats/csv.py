@@ -2,6 +2,10 @@
 
 That is CSV, and what ``numpy.savetxt`` writes: complex numbers may stand in parentheses, as ``(1+-2j)`` too.
 Those of MATLAB and R, ``1-2i``, are read as well, and semicolons for commas, as many spreadsheets write them.
+
+Names of columns and rows have no place. Those that pandas makes up are numbers, 0, 1, 2 and so on, and would be
+taken for a row or a column of the matrix: a file that is square without that row or column is refused. No
+square matrix is, be its first row what it may.
 """
 
 from __future__ import annotations
@@ -23,6 +27,8 @@ NAME = "csv"
 SUFFIXES = (".csv", ".tsv", ".txt", ".dat")
 DESCRIPTION = "CSV, semicolons or blanks between integers, fractions 'p/q', decimal and complex numbers '1-2j'"
 MEMORY = 15
+#: Names that count: 0 and 1 alone are likelier to be a row of zeros and ones.
+_FEWEST_NAMES = 3
 _FRACTION = re.compile(rf"{WHOLE}/[0-9]{{1,4000}}")
 _COMPLEX = re.compile(rf"(?:{DECIMAL}(?=[+-]))?{DECIMAL}[ij]")
 _IN_PARENTHESES = re.compile(rf"\(({DECIMAL})\+?({DECIMAL}j)\)")
@@ -45,8 +51,24 @@ def read(source: Source) -> NDArray[Any]:
         rows.append(row)
     if not rows:
         raise source.error(None, "holds no entries")
+    _refuse_names(source, rows)
     matrix = intake(rows)
     return np.array(matrix.entries.T if matrix.transposed else matrix.entries)
+
+
+def _refuse_names(source: Source, rows: list[list[Number]]) -> None:
+    """Refuse a matrix that is square but for a first line or column which counts from 0."""
+    m, n = len(rows), len(rows[0])
+    for what, more, names in (
+        ("the first row", m - n, rows[0]),
+        ("the first column", n - m, [row[0] for row in rows]),
+    ):
+        if more == 1 and len(names) >= _FEWEST_NAMES and names == list(range(len(names))):
+            raise source.error(
+                None,
+                f"{what} counts from 0, as the names do that pandas writes; write the matrix without them "
+                f"(index=False, header=False), or as .npy or .mtx if {what} is part of it",
+            )
 
 
 def _rows(source: Source) -> Iterator[tuple[int, list[Number]]]:
