@@ -108,12 +108,13 @@ def test_refused_files(tmp_path, text):
 def test_what_is_written_has_the_same_costs(tmp_path):
     rng = random.Random(8)
     for k in range(40):
-        n = rng.randint(1, 5)
+        n, heaviest = rng.randint(1, 5), rng.choice([9, 2**63 - 1])
         clauses = [
             [rng.choice([1, -1]) * rng.randint(1, n) for _ in range(rng.randint(1, 3))]
             for _ in range(6)
         ]
-        lists = Lists(n, clauses[:4], [rng.randint(1, 9) for _ in range(4)], clauses[4:])
+        weights = [rng.randint(1, heaviest) for _ in range(4)]
+        lists = Lists(n, clauses[:4], weights, clauses[4:])
         formula = lists.formula()
         if k % 2:
             plain = [

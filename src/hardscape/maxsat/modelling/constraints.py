@@ -14,8 +14,8 @@ from hardscape.errors import InputError, needed
 _PAIRWISE = 6
 #: Terms times bound up to which a sum of unlike coefficients is a totalizer, which propagates all.
 _TOTALIZED = 5_000
-#: Largest sum of the coefficients of one constraint that rustsat counts.
-_MOST_TOTAL = 2**63 - 1
+#: Largest weight of one clause, and largest sum of the coefficients of one constraint that rustsat counts.
+_MOST = 2**63 - 1
 
 #: A coefficient, and the literal that it counts for where that is true.
 Term = tuple[int, int]
@@ -48,11 +48,14 @@ class Clauses:
         return self.num_variables
 
     def minimise(self, terms: Iterable[Term], constant: int = 0) -> None:
-        """Add a linear function to the objective."""
-        least, positive = _positive(terms)
+        """Add a linear function to the objective; what is too much for one clause is spread over several."""
+        given = list(terms)
+        least, positive = _positive(given)
         self.offset += constant + least
-        self.soft += [[-literal] for _, literal in positive]
-        self.weights += [weight for weight, _ in positive]
+        for weight, literal in positive:
+            parts = min(len(given), -(-weight // _MOST))  # no more than terms were given
+            self.soft += [[-literal]] * parts
+            self.weights += [(weight + i) // parts for i in range(parts)]
 
     def at_least(self, terms: Iterable[Term], bound: int, unless: Sequence[int] = ()) -> None:
         r"""Demand :math:`\sum_i w_i l_i \ge b`, or that one of the literals `unless` holds.
@@ -144,10 +147,10 @@ class Clauses:
 
     def _weigh(self, terms: list[Term], most: int) -> None:
         """Demand that the literals that hold weigh no more than so much."""
-        if sum(weight for weight, _ in terms) > _MOST_TOTAL:
+        if sum(weight for weight, _ in terms) > _MOST:
             raise InputError(
                 f"the coefficients of a linear constraint add up to "
-                f"{sum(weight for weight, _ in terms)}; up to {_MOST_TOTAL} is accepted"
+                f"{sum(weight for weight, _ in terms)}; up to {_MOST} is accepted"
             )
         rustsat = _rustsat("pb")
         pb = rustsat.encodings.pb
