@@ -73,6 +73,12 @@ GOOD = {
     "new, too many variables told": ("c variables 2147483648\n3 -2 0\n", 2, [(3, [-2])]),
     "new, told later": ("c x\nc variables 7\n3 -2 0\n", 2, [(3, [-2])]),
     "old, the header counts": ("c variables 7\np wcnf 3 1 10\n4 -2 0\n", 3, [(4, [-2])]),
+    "a comment after a clause": ("h 1 2 0 c both\n5 -1 0 cheap\n", 2, [("h", [1, 2]), (5, [-1])]),
+    "a comment after a clause of a CNF file": (
+        "p cnf 2 2\n1 2 0 c 7 0\n-1 0\n",
+        2,
+        [(1, [1, 2]), (1, [-1])],
+    ),
     "new, largest weight": ("9223372036854775807 1 0\n", 1, [(2**63 - 1, [1])]),
 }
 
@@ -110,6 +116,11 @@ BAD = {
     "weight zero": ("h 1 0\n0 1 0\n", 2),
     "weight negative": ("h 1 0\n-3 1 0\n", 2),
     "weight large": ("9223372036854775808 1 0\n", 1),
+    "weight beyond 64 bits, top above it": (
+        "p wcnf 1 1 36893488147419103232\n18446744073709551616 1 0\n",
+        2,
+    ),
+    "a comment inside a clause": ("h 1 c both\n", 1),
     "weight float": ("p wcnf 1 1 9\n1.5 1 0\n", 2),
     "weight zero, top zero": ("p wcnf 1 1 0\n0 1 0\n", 2),
     "h in the old format": ("p wcnf 1 1 9\nh 1 0\n", 2),

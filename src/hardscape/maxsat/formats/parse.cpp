@@ -169,6 +169,7 @@ class Parser {
     const std::string_view top = next_token();
     if (!top.empty() && kind_ == Kind::kOld) {
       top_ = natural(top, "the weight of hard clauses");
+      top_text_ = top;
       has_top_ = true;
     }
     if (parted) parts_ = natural(next_token(), "the number of parts");
@@ -179,6 +180,7 @@ class Parser {
   void clauses(std::string_view token) {
     for (; !token.empty(); token = next_token()) {
       if (!open_) {
+        if (ended_on_ == line_ && token[0] == 'c') return;  // a comment after the clause
         if (ended_on_ == line_ && kind_ != Kind::kCnf)
           throw Fault{line_, "goes on with " + quoted(token) +
                                  " after the 0 that ends the clause; one clause stands on a line"};
@@ -246,7 +248,8 @@ class Parser {
       token = next_token();
     }
     const std::uint64_t weight = natural(token, "the weight");
-    const bool firm = has_top_ && weight >= top_ && weight > 0;
+    const bool beyond = weight == UINT64_MAX && top_ == UINT64_MAX && token != top_text_;
+    const bool firm = has_top_ && weight >= top_ && weight > 0 && !beyond;
     if (!firm && (weight == 0 || weight > kMaxWeight))
       throw Fault{line_,
                   "the weight is " + quoted(token) + "; 1 to 9223372036854775807 is accepted"};
@@ -278,7 +281,7 @@ class Parser {
     warnings.push_back(std::to_string(header_line_) + ": the header " + what);
   }
 
-  std::string_view rest_, text_, whole_;
+  std::string_view rest_, text_, whole_, top_text_;
   std::size_t unheard_ = rest_.size();  // bytes that were left when signals were looked for
   std::size_t line_ = 0, header_line_ = 0, ended_on_ = 0;
   Kind kind_ = Kind::kNew;
