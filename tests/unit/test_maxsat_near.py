@@ -175,3 +175,44 @@ def test_what_is_not_over_soon_goes_on_in_a_process(monkeypatch, seed):
     every = (np.arange(2**14)[:, None] >> np.arange(14) & 1).astype(np.uint8)
     assert result.status == "OPTIMUM FOUND"
     assert result.cost == result.lower_bound == formula.cost(every).min()
+
+
+def test_proofs_begin_here_where_a_formula_is_small_or_the_limit_long(monkeypatch):
+    formula = formula_of(1, 0.3)
+    assert near.begins_here(formula, 0.5)
+    monkeypatch.setattr(near, "SMALL", 10)
+    assert not near.begins_here(formula, 2.0)
+    assert near.begins_here(formula, 2.1)
+    monkeypatch.setattr(near, "opening", lambda formula, left: 0.6)  # linear programs come first
+    assert not near.begins_here(formula, 2.1)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_first_turn_on_a_longer_formula_proves_it_here(monkeypatch, seed):
+    monkeypatch.setattr(near, "SMALL", 10)
+    monkeypatch.setattr(exact.Tables, "of", lambda formula: None)
+    monkeypatch.setattr(proof, "started", lambda *_, **__: pytest.fail("a process"))
+    monkeypatch.setattr(near, "_FIRST_TURN", 60.0)  # on a busy machine
+    formula = formula_of(seed, 0.0)
+    result = maxsat.solve(formula, method="exact", threads=1, seed=seed, time_limit=60)
+    every = (np.arange(2**14)[:, None] >> np.arange(14) & 1).astype(np.uint8)
+    assert result.status == "OPTIMUM FOUND"
+    assert result.cost == formula.cost(every).min()
+
+
+@pytest.mark.parametrize(("pairs", "answer"), [(True, False), (False, True)])
+def test_a_question_in_short_looks_has_room_for_more_and_more_clauses(pairs, answer):
+    from hardscape.maxsat.methods.exact.prover.board import Board
+    from hardscape.maxsat.methods.exact.prover.oracle import Oracle
+
+    board = Board()
+    board.patience = 60.0
+    places = [list(range(5 * i + 1, 5 * i + 6)) for i in range(6)]
+    alone = [[-a[j], -b[j]] for a in places for b in places if a < b for j in range(5)]
+    oracle = Oracle(places + alone * pairs, board, "m22", most=20)
+    oracle._conflicts = oracle._least = 20
+    oracle.spare, oracle.until = (31, 32), 1e9
+    assert oracle.ask([]) is answer
+    given = len(places + alone * pairs)
+    assert given < oracle._solver.nof_clauses() < 10 * given or answer
+    assert answer or oracle.core() == []

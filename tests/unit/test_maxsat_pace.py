@@ -8,7 +8,7 @@ import pytest
 
 from hardscape.benchmarks.maxsat.formulas import partial_3sat
 from hardscape.maxsat import Formula, solve
-from hardscape.maxsat.methods.exact import exact, pace, proof
+from hardscape.maxsat.methods.exact import exact, near, pace
 from hardscape.maxsat.methods.exact.pace import Pace
 from hardscape.maxsat.methods.walkers import local
 from hardscape.maxsat.result import Improvement
@@ -68,7 +68,7 @@ def test_up_to_a_short_limit_a_prover_waits_for_a_search_that_gets_on(gets_on, m
     pytest.importorskip("rustsat")
     monkeypatch.setattr(Pace, "still", not gets_on)
     monkeypatch.setattr(pace, "_SECONDS", 0.0)  # on a busy machine it takes long
-    for module in (exact, proof):
+    for module in (exact, near):
         monkeypatch.setattr(module, "SMALL", 0)  # of small formulas it does not
     n, soft, weights, hard = partial_3sat(150, 800, 0.3, 1)
     formula = Formula.from_clauses(soft, weights, hard=[*hard, [1, 2]], num_variables=n)
@@ -171,7 +171,7 @@ def test_assignments_near_a_linear_program_are_begun_with_if_the_limit_lets_them
 def test_a_search_that_ends_before_a_proof_does_not_begin_anew(monkeypatch):
     began = []
     begin = local.Walker.__init__
-    for module in (exact, proof):
+    for module in (exact, near):
         monkeypatch.setattr(module, "SMALL", 0)
     monkeypatch.setattr(exact, "proof_pays", lambda *_, **__: False)
     monkeypatch.setattr(local.Walker, "__init__", lambda *told: began.append(begin(*told)))

@@ -13,6 +13,7 @@ from hardscape.errors import MissingDependencyError
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.methods.elimination.elimination import Tables
 from hardscape.maxsat.methods.exact.keeper import GrownFormula
+from hardscape.maxsat.methods.exact.near import begins_here
 from hardscape.maxsat.methods.exact.pace import (
     SHORT,
     Pace,
@@ -31,7 +32,8 @@ from hardscape.maxsat.task import SMALL, Method, Task, Walks
 #: Seconds of processor time that are searched before a prover is asked, and where a target is all that is
 #: wanted.
 _BEFORE, _BEFORE_TARGET = 0.04, 0.1
-#: The same before tables are thought of, which take long to plan for what is found at once.
+#: The same before tables are thought of, which take long to plan for what is found at once; and of each step
+#: before a proof in this process, which takes no time to begin: a step that finds nothing is the last one.
 _BEFORE_TABLES = 0.01
 #: The same on one thread as long as hard clauses stay violated that a solver is asked about.
 _BEFORE_FEASIBLE = 0.3
@@ -115,10 +117,16 @@ class Exact(Method):
 
         walk(_BEFORE_TABLES)
         self._eliminate(task)
-        walk(first - _BEFORE_TABLES)
+        if not _at_once(task) or task.target is not None:
+            walk(first - _BEFORE_TABLES)
+        else:
+            incumbent, steps = task.incumbent, round(first / _BEFORE_TABLES) - 1
+            known = None
+            while steps and known != (incumbent.best, incumbent.lower):
+                known, steps = (incumbent.best, incumbent.lower), steps - 1
+                walk(_BEFORE_TABLES)
         left = options.deadline.left
-        small = len(task.presolved.formula.literals) <= SMALL  # the proof begins in this process
-        if len(options.devices) > 1 or (small and (left is None or left > SHORT)):
+        if len(options.devices) > 1 or _at_once(task):
             return
         local = replace(local, endless=True)  # one that ends begins anew
         waits = not leads(task.presolved.formula)
@@ -200,6 +208,13 @@ class Exact(Method):
             task.incumbent.bound((high << 64) + low + presolved.constant)
             task.unsatisfiable = bool(found["unsatisfiable"][0])
             task.flips += int(found["flips"][0])
+
+
+def _at_once(task: Task) -> bool:
+    """Whether the proof begins in this process, and does not wait for a search that gets on."""
+    left = math.inf if task.options.deadline.left is None else task.options.deadline.left
+    alone = len(task.options.devices) == 1
+    return alone and left > SHORT and begins_here(task.presolved.formula, left)
 
 
 def _provable(formula: Formula) -> bool:

@@ -14,9 +14,11 @@ from hardscape.engine import Context
 from hardscape.errors import HardscapeError
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
+from hardscape.maxsat.methods.exact.pace import SHORT, opening, programs_first
 from hardscape.maxsat.methods.exact.sharing import Turns
 from hardscape.maxsat.methods.symmetry.breaking import breaking
 from hardscape.maxsat.result import Improvement
+from hardscape.maxsat.task import SMALL
 
 if TYPE_CHECKING:
     from hardscape.maxsat.methods.exact.prover.board import Board
@@ -25,12 +27,24 @@ if TYPE_CHECKING:
 #: Processor time of the attempt in seconds, twice what a process takes to begin, and most literals: to tell
 #: those to the solver takes as long.
 _MOMENT, _BRIEF = 0.1, 100_000
-#: The same of a proof that a process of its own goes on with, then by a solver that is better at long ones.
-_HERE = 2.0
+#: The same of a proof that a process of its own goes on with, then by a solver that is better at long ones: of
+#: a small formula, and of others, which is the prover's first turn.
+_HERE, _FIRST_TURN = 2.0, 0.3
 #: Seconds in this process between two looks at limits, about, with the interpreter held.
 _PATIENCE = 0.02
 #: Turns of the attempt, of which each must close such a share of the gap, until so little of it is left.
 _TURNS, _CLOSED, _NEAR = 5, 0.4, 0.02
+
+
+def has_a_moment(formula: Formula, left: float) -> bool:
+    """Whether the time is long beside an attempt in vain, which has to be prepared as a proof has."""
+    return left > SHORT and not opening(formula, left)
+
+
+def begins_here(formula: Formula, left: float) -> bool:
+    """Whether a proof that has the only thread, in turns with a walker, begins in this process."""
+    literals = len(formula.literals)
+    return literals <= SMALL or (literals <= _BRIEF and has_a_moment(formula, left))
 
 
 def lists_of(formula: Formula) -> dict[str, Any]:
@@ -41,6 +55,7 @@ def lists_of(formula: Formula) -> dict[str, Any]:
         "clauses": [literals[a:b] for a, b in itertools.pairwise(offsets)],
         "weights": formula.weights.tolist(),
         "hard": formula.hard.tolist(),
+        "counted": programs_first(formula),
         "breaking": partial(breaking, formula),
     }
 
@@ -71,14 +86,16 @@ def proven_at_once(formula: Formula, constant: int, incumbent: Incumbent, contex
 def settled_here(
     formula: Formula, constant: int, incumbent: Incumbent, context: Context, turns: Turns
 ) -> bool | None:
-    """Prove and improve in this process for a while, in turns with a walker.
+    """Prove and improve in this process for a while, in turns with a walker where the formula is small.
 
     False if stopped before the end, None if that is not to be had soon.
     """
     from hardscape.maxsat.methods.exact.prover.board import Settled, Stopped
     from hardscape.maxsat.methods.exact.prover.turns import prove
 
-    board = _board(constant, incumbent, context, turns, time.thread_time() + _HERE)
+    small = len(formula.literals) <= SMALL
+    until = time.thread_time() + (_HERE if small else _FIRST_TURN)
+    board = _board(constant, incumbent, context, turns if small else None, until)
     try:
         board.look()
         prove(lists_of(formula), board)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.maxsat.formula import Formula
+from hardscape.maxsat.methods.exact.pace import programs_first
 
 
 def file_of(formula: Formula, *, check: bool) -> IO[bytes]:
@@ -24,7 +25,7 @@ def file_of(formula: Formula, *, check: bool) -> IO[bytes]:
         "hard": np.asarray(formula.hard, dtype=np.uint8),
     }
     sizes: dict[str, Any] = {name: len(values) for name, values in arrays.items()}
-    sizes |= {"variables": formula.num_variables}
+    sizes |= {"variables": formula.num_variables, "counted": programs_first(formula)}
     sizes |= {"breaking": breaking(formula, check=check)}
     file = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
     file.write(json.dumps(sizes).encode() + b"\n")

@@ -17,14 +17,18 @@ from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.exact.dialogue import Dialogue, told
 from hardscape.maxsat.methods.exact.keeper import Call, Talker
-from hardscape.maxsat.methods.exact.near import proven_at_once, settled_here
-from hardscape.maxsat.methods.exact.pace import SHORT, Pace, opening
+from hardscape.maxsat.methods.exact.near import (
+    begins_here,
+    has_a_moment,
+    proven_at_once,
+    settled_here,
+)
+from hardscape.maxsat.methods.exact.pace import Pace, opening
 from hardscape.maxsat.methods.exact.packed import file_of
 from hardscape.maxsat.methods.exact.prospects import Prospects
 from hardscape.maxsat.methods.exact.sharing import SHARE, Sharing, Turns
 from hardscape.maxsat.methods.exact.start import started
 from hardscape.maxsat.methods.walkers.local import LocalSearch, Walker
-from hardscape.maxsat.task import SMALL
 
 #: Seconds of search while a process is started, and after which other provers than the first begin.
 _MEANWHILE, _LATER = 0.03, 1.0
@@ -103,8 +107,8 @@ class Proof(Work[Partial]):
                 return ShardResult(told(flips=flips), complete)
         alone = not (shard.index or self.check or self.call)
         turns: Turns | None = None
-        small = len(self.formula.literals) <= SMALL
-        if alone and self.in_turns and self.local is not None and small:
+        here = begins_here(self.formula, self.ends - time.monotonic())
+        if alone and self.in_turns and self.local is not None and here:
             turns = self.turns(self.local.walker(0, context), self.constant)
             found = self._here(turns, context)
             if found is not None:
@@ -112,7 +116,7 @@ class Proof(Work[Partial]):
             flips = turns.walker.new_flips
         elif (
             alone
-            and self._has_a_moment()
+            and has_a_moment(self.formula, self.ends - time.monotonic())
             and proven_at_once(self.formula, self.constant, self.incumbent, context)
         ):
             assert self.incumbent.best is not None
@@ -157,15 +161,11 @@ class Proof(Work[Partial]):
         sharing = Sharing(self.share, best, constant, self.pace, self.ends, prospects)
         return Turns(walker, self.incumbent, self.share, sharing)
 
-    def _has_a_moment(self) -> bool:
-        """Whether the time is long beside an attempt in vain, which has to be prepared as a proof has."""
-        return self.ends - time.monotonic() > SHORT and not self._opening()
-
     def _opening(self) -> float:
         return opening(self.formula, self.ends - time.monotonic())
 
     def _here(self, turns: Turns, context: Context) -> ShardResult | None:
-        """Prove a small formula in this process, with a walker: to start one takes longer than many proofs.
+        """Prove a formula in this process, with a walker: to start one takes longer than many proofs.
 
         None where it takes longer, too.
         """

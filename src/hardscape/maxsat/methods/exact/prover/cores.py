@@ -138,6 +138,7 @@ class Cores:
         costs, board = self._costs, self._costs.board
         if self._plain is not None:
             self._plain.turn(self._oracle.until)
+        costs.harden()  # others may have found an assignment
         while not self._oracle.late():
             answer = self._oracle.ask(self._asked())
             if answer is None:

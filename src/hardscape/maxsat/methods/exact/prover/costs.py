@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
@@ -68,6 +69,8 @@ class Costs:
     """The clauses, what each wish costs that does not hold, and what is demanded of better assignments.
 
     `names` are the variables that the board's assignments tell the values of, where they are not the first.
+    Counters and sums are looked for unless it is known that none prevail (`counted`): that takes as long as
+    many proofs.
     """
 
     def __init__(
@@ -76,12 +79,15 @@ class Costs:
         weights: Iterable[int],
         oracle: Oracle,
         names: Sequence[int] | None = None,
+        *,
+        counted: bool = True,
     ) -> None:
         self.board, self.oracle = oracle.board, oracle
         self.variables, self.first = relaxed.variables, relaxed.top
         self.top = relaxed.top
         self.given, self.clauses = relaxed.clauses, list(relaxed.clauses)
         self.names = names
+        self._counted = counted
         self._relaxed = relaxed.relaxed
         self._eliminated: list[tuple[Any, int]] = []  # who knows their values, of variables up to
         self.weight: dict[int, int] = {}
@@ -105,15 +111,17 @@ class Costs:
         relaxed.take(formula["clauses"], formula["hard"])
         soft = zip(formula["weights"], formula["hard"], strict=True)
         weights = [weight for weight, hard in soft if not hard]
-        return cls(
-            relaxed, weights, Oracle(relaxed.clauses, board, solver, many=len(weights) > _MANY)
-        )
+        oracle = Oracle(relaxed.clauses, board, solver, many=len(weights) > _MANY)
+        costs = cls(relaxed, weights, oracle, counted=formula.get("counted", True))
+        if board.patience < math.inf:
+            oracle.spare = costs.new(), costs.new()
+        return costs
 
     @cached_property
     def counters(self) -> Counters | None:
         """Those among the clauses that were given, where they prevail."""
         pairs = sum(len(clause) == 2 for clause in self.given)
-        if not _MOST_COUNTED >= 2 * pairs > len(self.given):
+        if not (self._counted and _MOST_COUNTED >= 2 * pairs > len(self.given)):
             return None
         found = Counters(self.given, map(abs, self.soft))
         return found if found.prevail else None
@@ -121,7 +129,7 @@ class Costs:
     @cached_property
     def sums(self) -> Sums | Adders | None:
         """Those that the clauses that were given say, where they prevail."""
-        if self.counters is not None:
+        if not self._counted or self.counters is not None:
             return None
         named = [abs(wish) for wish in self.soft]
         return Sums.of(self.given, named) or Adders.of(self.given, named)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections.abc import Callable
+from operator import neg
 
 from .costs import Costs
 
@@ -18,7 +19,7 @@ def exclusions(costs: Costs) -> dict[int, set[int]]:
     against: dict[int, set[int]] = {}
     if len(costs.weight) > _MOST_PAIRED:
         return against
-    oracle, gained = costs.oracle, 0
+    oracle, gained, wished = costs.oracle, 0, set(costs.weight)
     for wish in list(costs.weight):
         costs.board.look()
         if oracle.late() and len(costs.weight) > _FEW_PAIRED:
@@ -27,16 +28,16 @@ def exclusions(costs: Costs) -> dict[int, set[int]]:
         if not possible:
             oracle.confirm([wish])
             costs.add([-wish])
+            wished.remove(wish)
             paid = costs.weight[wish]
             costs.gain(wish, -paid)
             gained += paid
             continue
-        others = costs.weight.keys() & {-literal for literal in implied}
-        if others := others - {wish}:
+        if others := wished.intersection(map(neg, implied)):
             against[wish] = others
     for wish, others in list(against.items()):
         costs.board.look()
-        for other in others:
+        for other in [x for x in others if wish not in against.get(x, ())]:  # few
             against.setdefault(other, set()).add(wish)
     if gained:
         costs.raised(gained)

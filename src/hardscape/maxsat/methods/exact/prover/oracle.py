@@ -17,6 +17,10 @@ CONFLICTS, FEW_CONFLICTS = 2000, 300
 #: Where somebody waits for those looks: conflicts between the first two, the fewest between any, and
 #: propagations, at least so many and so many for each variable.
 _FIRST, _LEAST, _PROPAGATIONS, _FOR_EACH = 100, 10, 100_000, 4
+#: How MiniSat has room for more learnt clauses in the course of a call, which begins with a third of those
+#: given: so many times more after so many conflicts, then after so many times as many, each time. And given
+#: clauses of which a third is enough.
+_MORE_ROOM, _SOON, _LATER, _ENOUGH = 1.1, 100, 1.5, 30_000
 #: Clauses that a solver is told between two looks.
 BETWEEN_LOOKS = 2000
 
@@ -50,6 +54,9 @@ class Oracle:
         self._most = most  # conflicts between two looks
         self._conflicts, self._least = (_FIRST, _LEAST) if waits else (most, FEW_CONFLICTS)
         self._patience = 1  # in times of so many propagations
+        #: Two variables that nothing names, where looks shall not make the solver forget what it has learnt.
+        self.spare: tuple[int, ...] = ()
+        self._padding = 0
         self.guided = False  # towards an assignment near which better ones are likely
         self.begin(board, ())
 
@@ -103,7 +110,8 @@ class Oracle:
 
     def ask(self, wishes: Sequence[int], conflicts: int | None = None) -> bool | None:
         """Whether the wishes can all hold; None where the turn or the conflicts are over."""
-        end = math.inf if conflicts is None else self.work()[0] + conflicts
+        began = self.work()[0]
+        end = math.inf if conflicts is None else began + conflicts
         while True:
             self.board.look()
             if self.guided and self.board.guide is not self._like:
@@ -114,6 +122,8 @@ class Oracle:
                 self.confirm(self.core())
             if answer is not None or self._over(end):
                 return answer
+            if self.spare:
+                self._make_room(self.work()[0] - began)
 
     def _over(self, end: float) -> bool:
         return self.late() if math.isinf(end) else self.work()[0] >= end
@@ -129,13 +139,26 @@ class Oracle:
         # Interrupts are not used, but are how python-sat is told to let other threads go on meanwhile: one
         # of them says that this process may be stopped.
         answer: bool | None = self._solver.solve_limited(
-            assumptions=[*self.premise, *wishes], expect_interrupt=True
+            assumptions=[*self.premise, *self.spare, *wishes], expect_interrupt=True
         )
         if answer is None:
             if waits and self.work()[0] == before:
                 self._patience *= 2  # to hold what is assumed takes more
             self._pace(time.monotonic() - began)
         return answer
+
+    def _make_room(self, conflicts: int) -> None:
+        """Have the room that so many conflicts of one call give, by copies of a clause that says nothing.
+
+        Their variables are assumed, so no propagation sees them. Else a long question never ends where few
+        clauses are given: each look would begin with room for a third as many.
+        """
+        steps = math.log(1 + conflicts * (_LATER - 1) / _SOON, _LATER)
+        given = self._solver.nof_clauses() - self._padding
+        more = int(min(given * _MORE_ROOM**steps, _ENOUGH)) - given - self._padding
+        if more > 0:
+            self._solver.append_formula([self.spare] * more)
+            self._padding += more
 
     def work(self) -> tuple[int, int]:
         """Conflicts and propagations so far."""
@@ -167,6 +190,7 @@ class Oracle:
 
     def _forget(self) -> None:
         """Give the solver's memory back, if there is one."""
+        self._padding = 0
         solver = self.__dict__.pop("_solver", None)
         if solver is not None:
             solver.delete()

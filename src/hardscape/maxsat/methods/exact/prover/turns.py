@@ -25,6 +25,8 @@ _ALONE, _SMALL = (0.1, 0.2, 0.5), 20_000
 #: The same before the clauses are simplified, at least and, but for circuits of up to so many literals, for
 #: each literal: twice what that takes.
 _BEFORE, _CIRCUIT, _BEFORE_EACH = 0.1, 400_000, 3e-6
+#: The same of each more such turn, as long as they bring the bounds together fast.
+_MORE = 0.05
 #: The same for wishes that always or never hold.
 _TRIMMED = 0.2
 #: The same for the question whether all clauses hold, where none is hard.
@@ -102,6 +104,9 @@ def improve(
             if not fast:
                 linear.turn(min(end, time.thread_time() + _FIRST))
             fast = cores.turn(min(end, time.thread_time() + _FIRST))
+        while fast:  # what follows begins anew, here or in another process
+            board.extend(_MORE)
+            fast = cores.turn(time.thread_time() + _MORE)
         simplify()
         linear = Linear(costs, cores)
     for part in _ALONE if literals <= _SMALL else ():
