@@ -1,5 +1,6 @@
 """When a proof begins beside a search, by how that gets on and by what is known of the formula."""
 
+import math
 from types import SimpleNamespace
 from typing import Any
 
@@ -66,7 +67,7 @@ def test_a_walker_is_stuck_where_half_of_its_time_was_in_vain():
 def test_up_to_a_short_limit_a_prover_waits_for_a_search_that_gets_on(gets_on, monkeypatch):
     pytest.importorskip("pysat")
     pytest.importorskip("rustsat")
-    monkeypatch.setattr(Pace, "still", not gets_on)
+    monkeypatch.setattr(Pace, "still", lambda self, part: not gets_on)
     monkeypatch.setattr(pace, "_SECONDS", 0.0)  # on a busy machine it takes long
     for module in (exact, near):
         monkeypatch.setattr(module, "SMALL", 0)  # of small formulas it does not
@@ -127,27 +128,51 @@ def test_a_proof_promises_little_where_cores_refute_little():
     assert promises(0, Formula.from_clauses([[-1], [-2]], hard=[[1, 2]]))
 
 
-@pytest.mark.parametrize(("limit", "pays"), [(1.0, "2345678"), (1.5, "2345678"), (4.0, "45678")])
-def test_a_proof_that_promises_little_begins_where_the_search_finds_nothing(limit, pays):
-    deadline = SimpleNamespace(left=limit)
+def test_a_search_has_less_of_a_limit_alone_the_longer_that_is():
+    assert [pace.alone(limit) for limit in (0.5, 2.0, 2.5, 4.0, 20.0)] == [0.5, 2.0, 1.6, 1.0, 0.2]
+    assert [pace.alone(limit, 5.0) for limit in (4.0, 5.0, 10.0, math.inf)] == [4.0, 5.0, 2.5, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("limit", "lower", "pays"),
+    [
+        (1.0, 0, "2345678"),  # three quarters of its time were in vain
+        (1.5, 0, "2345678"),
+        (4.0, 0, "45678"),
+        (10.0, 0, "2345678"),
+        (4.0, 50, "12345678"),
+        (10.0, 50, "12345678"),
+    ],
+)
+def test_a_proof_begins_where_the_search_finds_nothing(limit, lower, pays):
     task: Any = SimpleNamespace(
-        incumbent=SimpleNamespace(best=found(100), lower=0),
-        options=SimpleNamespace(deadline=deadline),
+        incumbent=SimpleNamespace(best=found(100), lower=lower),
+        options=SimpleNamespace(deadline=SimpleNamespace(left=limit)),
         presolved=SimpleNamespace(formula=PARTIAL),
     )
-    assert pace.proof_waits(task)
     walker = Pace()
-    walker.walked(0.05, None, found(100))
+    walker.walked(0.06, None, found(100))
     when = ""
     for tenth in range(1, 9):
         walker.walked(0.1, found(100), found(100))
         when += str(tenth) * pace.proof_pays(task, walker, limit, able=True)
-        assert not pace.proof_pays(task, walker, limit, able=True, asking=True)  # the same already
+        asking = pace.proof_pays(task, walker, limit, able=True, asking=True)
+        assert asking == (lower > 0)  # the same already
     assert when == pays
-    task.incumbent.lower = 50
-    assert pace.proof_waits(task) == (limit <= 2.0)
-    task.incumbent.lower, deadline.left = 0, 9.0
-    assert not pace.proof_waits(task)
+
+
+@pytest.mark.parametrize(("limit", "pays"), [(2.0, ""), (4.0, "AB"), (8.0, "56789AB")])
+def test_a_search_that_finds_something_is_alone_for_so_long(limit, pays):
+    task: Any = SimpleNamespace(
+        incumbent=SimpleNamespace(best=found(100), lower=0),
+        options=SimpleNamespace(deadline=SimpleNamespace(left=limit)),
+        presolved=SimpleNamespace(formula=SOFT),
+    )
+    walker, when = Pace(), ""
+    for tenth in range(12):
+        when += f"{tenth:X}" * pace.proof_pays(task, walker, limit, able=False)
+        walker.walked(0.1001, found(1000 - 10 * tenth), found(990 - 10 * tenth))
+    assert when == pays
 
 
 def test_assignments_near_a_linear_program_are_begun_with_if_the_limit_lets_them():
@@ -191,13 +216,14 @@ def circuit(gates, inputs=2):
 
 
 def test_variables_of_circuits_occur_seldom():
-    assert [pace.opening(circuit(1700), left) for left in (0.5, 0.6, 2.0, 2.1)] == [
+    assert [pace.opening(circuit(1700), left) for left in (0.5, 0.6, 2.0, 8.0, math.inf)] == [
         0.0,  # too late
-        2.5,
-        2.5,
-        0.0,  # both have time
+        0.6,
+        2.0,
+        0.5,  # both have time
+        0.0,
     ]
-    assert pace.opening(circuit(100), 2.0) == 2.5
+    assert pace.opening(circuit(100), 2.0) == 2.0
     hard = [[-1, *range(2, 9)]] * 3000
     assert pace.opening(Formula.from_clauses([[1]], hard=hard), 2.0) == 0.0
 
@@ -258,3 +284,17 @@ def test_where_hard_clauses_are_violated_that_a_solver_is_asked_about_only_leadi
     for leads in (False, True):
         monkeypatch.setattr(pace, "programs_first", lambda formula, leads=leads: leads)
         assert pace.proof_pays(task, walker, 1.0, able=False) == leads
+
+
+@pytest.mark.parametrize(("limit", "pays"), [(1.5, False), (2.0, False), (3.0, True), (5.0, True)])
+def test_a_solver_is_asked_in_vain_for_so_long_before_a_proof_begins(limit, pays, monkeypatch):
+    task: Any = SimpleNamespace(
+        incumbent=SimpleNamespace(best=found(100, hard=1), lower=0),
+        options=SimpleNamespace(deadline=SimpleNamespace(left=limit - 0.8)),
+        presolved=SimpleNamespace(formula=PARTIAL),
+    )
+    walker = Pace()
+    walker.walked(0.8, None, found(100, hard=1))
+    for name, value in (("asks_first", True), ("programs_first", False)):
+        monkeypatch.setattr(pace, name, lambda formula, value=value: value)
+    assert pace.proof_pays(task, walker, limit, able=False) == pays

@@ -207,11 +207,11 @@ def test_the_word_of_a_linear_program_is_waited_for_while_the_walker_finds():
             0.8, best, 0, ends=time.monotonic() + left, prospects=Prospects(first_ones=0.9)
         )
         sharing.judge(best, better, 0, 0.1, 0.1)
+        sharing.judge(better, better, 0, 0.05, 0.1)
         return [sharing.of(better, 0, proved) for proved in (0.3, 0.5, 1.0)]
 
-    assert of(2.5) == [0.2, 0.2, pytest.approx(0.9)]
-    assert of(2.0) == [pytest.approx(0.9)] * 3  # short limits are for who finds
-    assert of(0.8) == [pytest.approx(0.9)] * 3  # it comes too late
+    assert of(9.0) == [0.2, 0.2, pytest.approx(0.8)]
+    assert of(3.0) == [pytest.approx(0.8)] * 3  # short limits are for who finds
 
 
 @pytest.mark.parametrize(("idle", "share"), [(2.9, 0.9), (3.1, 0.2)])
@@ -253,7 +253,8 @@ def test_who_has_waited_less_for_a_find_goes_on():
     assert of(1.0, 3.0, new=found(900)) == 0.2  # its last find was just before
     assert of(9.0, 4.5) == 0.9  # it has shown what it finds
     assert [of(9.0, proved, shown=1.0) for proved in (0.9, 1.1)] == [0.2, 0.9]
-    assert of(1.0, 0.5, left=1.9) == 0.9
+    assert of(1.0, 0.5, left=2.0) == 0.9  # in half of its time
+    assert of(4.0, 0.5, left=2.0) == 0.2
     assert of(1.0, 0.5, able=True) == 0.2
     assert of(1.0, 0.5, able=True, promising=False) == 0.9  # what a prover finds is dearer
 
@@ -301,27 +302,34 @@ def test_first_assignments_near_a_linear_program_are_waited_for():
         return [sharing.of(found(1000), lower, proved) for proved, lower in turns]
 
     turns = (0.1, 600), (0.3, 600), (0.5, 600)
+    later = (0.1, 600), (0.5, 600), (0.7, 600)
     assert shares_of(*turns, first_ones=0.4) == [0.2, 0.2, 0.9]
-    assert shares_of(*turns, first_ones=0.4, left=0.5) == [0.2, 0.2, 0.9]  # 0.7 of it
-    assert shares_of(*turns, first_ones=0.4, left=0.35) == [0.2, 0.9, 0.9]
+    assert shares_of(*turns, first_ones=4.0, left=1.2) == [0.2, 0.2, 0.2]
+    assert shares_of(*later, first_ones=4.0, left=1.2) == [0.2, 0.2, 0.9]
+    assert shares_of(*later, first_ones=4.0, left=2.5) == [0.2] * 3  # 0.4 of it
     assert shares_of((0.1, 400), (0.3, 400), first_ones=0.4) == [0.2, 0.9]  # the bound rose
     assert shares_of(*turns) == [0.2, 0.9, 0.9]
 
 
-@pytest.mark.parametrize(("left", "share"), [(4.0, 0.9), (6.0, 0.2)])
+@pytest.mark.parametrize(("left", "share"), [(4.0, 0.9), (5.5, 0.9), (9.0, 0.2)])
 def test_no_word_is_waited_for_soon_of_a_proof_that_promises_little(left, share):
     best = found(1000)
-    sharing = Sharing(
-        0.9, best, 0, ends=time.monotonic() + left, prospects=Prospects(promising=False)
-    )
+    known = Prospects(promising=False)
+    sharing = Sharing(0.9, best, 0, ends=time.monotonic() + left, prospects=known)
     assert sharing.of(best, 0, 0.1) == share
 
 
 def test_a_short_limit_is_shared_alike_until_the_hard_clauses_hold():
-    best, walker = found(7, hard=20), Pace()
-    walker.walked(1.0, best, best)
-    for left, share in (1.0, 0.5), (9.0, 0.05):
-        assert Sharing(0.8, best, 0, walker, time.monotonic() + left).of(best) == share
+    best = found(7, hard=20)
+
+    def of(left, seconds, asks=True):
+        walker = Pace()
+        walker.walked(seconds, best, best)
+        known = Prospects(asks=asks)
+        return Sharing(0.8, best, 0, walker, time.monotonic() + left, known).of(best)
+
+    assert of(1.0, 0.9) == of(2.5, 1.5) == of(5.0, 0.7) == of(9.0, 0.4) == 0.5
+    assert of(2.5, 1.7) == of(5.0, 0.9) == of(9.0, 0.6) == of(1.0, 0.9, asks=False) == 0.05
 
 
 class Walks:
@@ -333,13 +341,18 @@ class Walks:
         self.seconds = seconds
 
 
-@pytest.mark.parametrize(("limit", "let"), [(1.5, 0.9), (20.0, 0.0)])
-def test_up_to_a_short_limit_a_turn_that_ends_late_is_paid_back(monkeypatch, limit, let):
+@pytest.mark.parametrize(
+    ("share", "limit", "let"),
+    [(0.9, 1.5, 0.1), (0.9, 4.0, 0.05), (0.2, 1.5, 0.025), (0.9, math.inf, 0.0)],
+)
+def test_a_turn_that_ends_late_is_paid_back_the_more_the_shorter_a_limit(
+    monkeypatch, share, limit, let
+):
     monkeypatch.setattr(time, "monotonic", lambda: 100.0)
     best, walker = found(1000), Walks()
     told: Any = walker, SimpleNamespace(best=best, lower=0)
     turns = Turns(
-        *told, 0.9, Sharing(0.9, best, 0, ends=100.0 + limit, prospects=Prospects(hard=False))
+        *told, share, Sharing(share, best, 0, ends=100.0 + limit, prospects=Prospects(hard=False))
     )
     turns._ends = 99.9
     turns.walk(0)
@@ -451,7 +464,7 @@ def test_a_proof_by_linear_programs_has_nearly_all_of_the_time_until_it_may_have
     assert of(6.0, 7.0, opening=9.0) == [0.05, pytest.approx(1.0, abs=0.1)]
 
 
-def test_and_all_of_a_short_limit_while_hard_clauses_are_violated():
+def test_and_all_of_it_while_hard_clauses_are_violated():
     best = found(1000, hard=20)
 
     def of(proved, left, *, counted=True):
@@ -461,7 +474,8 @@ def test_and_all_of_a_short_limit_while_hard_clauses_are_violated():
 
     assert [of(proved, 2.0) for proved in (0.1, 0.9, 1.1)] == [0.0, 0.0, 0.5]
     assert of(0.7, 0.8) == 0.5  # the opening is over at 0.8 of it
-    assert of(0.1, 2.1) == of(0.1, 2.0, counted=False) == 0.5
+    assert of(0.1, 9.0) == 0.0
+    assert of(0.1, 2.0, counted=False) == 0.5
 
 
 def test_so_has_a_proof_of_a_circuit_that_no_walker_is_able_to_satisfy():
@@ -485,8 +499,10 @@ def test_the_question_for_all_clauses_has_half_of_a_long_limit_until_it_has_had_
         known = Prospects(hard=False, together=together, promising=False)
         sharing = Sharing(0.9, best, 0, walker, time.monotonic() + left, prospects=known)
         walker.walked(1.0, None, best)
-        return sharing.of(best, 0, proved)
+        walker.walked(9.0, best, best)
+        return sharing.of(best, 0, proved, able=True)
 
     assert [of(proved, 60.0) for proved in (1.0, 4.9, 5.1)] == [0.5, 0.5, 0.9]
     assert [of(proved, 10.0) for proved in (1.0, 2.4, 2.6)] == [0.5, 0.5, 0.9]
-    assert of(1.0, 5.0) == of(1.0, 60.0, together=False) == 0.9
+    assert [of(proved, 2.0) for proved in (0.4, 0.6)] == [0.5, 0.9]
+    assert of(1.0, 60.0, together=False) == 0.9

@@ -20,7 +20,6 @@ from hardscape.maxsat.methods.exact.pace import (
     asks_in_vain,
     leads,
     proof_pays,
-    proof_waits,
 )
 from hardscape.maxsat.methods.exact.proof import Proof
 from hardscape.maxsat.methods.exact.sharing import TURN_SHARE, first_share
@@ -105,7 +104,7 @@ class Exact(Method):
             self._prove(task, local, pace)
 
     def _walk_first(self, task: Task, local: LocalSearch, pace: Pace, first: float) -> None:
-        """Search before the proof; on one thread up to a short limit as long as the search gets on."""
+        """Search before the proof; on one thread, up to a limit, as long as the search finds something."""
         options = task.options.on_cpu()
 
         def walk(turn: float) -> None:
@@ -126,13 +125,14 @@ class Exact(Method):
                 known, steps = (incumbent.best, incumbent.lower), steps - 1
                 walk(_BEFORE_TABLES)
         left = options.deadline.left
-        if len(options.devices) > 1 or _at_once(task):
+        at_once = _at_once(task) and (left is None or not asks_in_vain(task))
+        if len(options.devices) > 1 or at_once:
             return
         local = replace(local, endless=True)  # one that ends begins anew
         waits = not leads(task.presolved.formula)
         while waits and not task.over and pace.seconds < _BEFORE_FEASIBLE and asks_in_vain(task):
             walk(_BEFORE)
-        if left is None or not proof_waits(task):
+        if left is None:
             return
 
         def pays() -> bool:

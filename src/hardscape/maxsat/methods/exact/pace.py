@@ -23,8 +23,10 @@ _PART, _GAIN = 0.4, 0.006
 _STUCK, _ENDED, _LONG = 0.5, 0.8, 1.0
 #: Seconds for which a walker of a circuit that is stuck has found nothing: its finds come in bursts.
 _SILENCE = 0.5
-#: Longest limit in seconds that is short.
-SHORT = 2.0
+#: Longest limit in seconds of which a search may have all before a proof begins; the same where a proof
+#: promises little, and where hard clauses are violated that a solver is asked about. Of longer ones it has the
+#: less the longer they are: see `alone`.
+SHORT, LONGER, _ASKED = 2.0, 5.0, 1.5
 #: A search has such a share of the time before a proof begins, and more where fewer hard clauses stay violated.
 #: None begins in the last part of the time, or in so many last seconds where that is less; nor in so many for
 #: each literal, which it takes to begin, fewer where there is nothing to lose.
@@ -37,21 +39,30 @@ _SOLVED, _TOLD = 200_000, 1.0
 #: A search stays where it violates more than so many hard clauses, and at least such a share of those that it
 #: did at half of its time.
 FEW, _STILL_VIOLATED = 10, 0.5
-#: A proof promises little where the search's own bound is less than such a share of the cost. Up to a longer
-#: limit in seconds one then begins only where such a part of the search's time found nothing, as any does up to
-#: a short one.
-_BOUND, LONGER, _STILL = 0.125, 5.0, 0.75
+#: A proof promises little where the search's own bound is less than such a share of the cost.
+_BOUND = 0.125
+#: A proof begins, up to a short limit, where such a part of the search's time found nothing.
+_STILL = 0.75
 #: Most literals for each wish where linear programs have good assignments; and seconds, at least and for each
 #: literal, after which assignments that cost little more than the program are there. A proof begins at once up
-#: to a short limit, too, of no less than that, if the search's bound promises something.
+#: to any limit of no less than that, if the search's bound promises something.
 _PRICED, _FIRST, _FIRST_EACH = 65, 0.6, 2.2e-5
 #: Seconds at least, and for each literal, that a proof takes to find what its linear programs lead to.
 _OPENS, _OPENS_EACH = 0.6, 2e-5
-#: Seconds for what the simpler clauses of a circuit lead to, whose variables occur no more often than that in
-#: the mean, if as many seconds are left as the first of it takes, after those that a process takes to begin.
-_GATES, _OCCURS, _FIRST_GATES, _MOMENT = 2.5, 16, 0.6, 0.1
+#: What the simpler clauses of a circuit lead to, whose variables occur no more often than that in the mean,
+#: takes seconds, of which so many must be left, after those that a process takes to begin.
+_OCCURS, _FIRST_GATES, _MOMENT = 16, 0.6, 0.1
 #: What is known of formulas whose proof begins with linear programs.
 _PROGRAMS = WeakKeyDictionary[Formula, bool]()
+
+
+def alone(limit: float, short: float = SHORT) -> float:
+    """Seconds that a search which finds something may have before a proof begins.
+
+    A proof takes seconds to come to something. Up to a short limit these are not left to it, and the search
+    has all; of a longer one it has less, by the same factor as that is longer.
+    """
+    return limit if limit <= short else short**2 / limit
 
 
 class Pace:
@@ -105,10 +116,9 @@ class Pace:
         """Whether nothing was found for so long where finds come in bursts."""
         return self.stuck and self.idle >= _SILENCE
 
-    @property
-    def still(self) -> bool:
-        """Whether nothing was found for longer."""
-        return not self._gained(_STILL)
+    def still(self, part: float) -> bool:
+        """Whether nothing was found for longer, or such a part of that."""
+        return not self._gained(part * _STILL)
 
     @property
     def ended(self) -> bool:
@@ -182,34 +192,23 @@ def leads(formula: Formula) -> bool:
 def opening(formula: Formula, left: float = math.inf) -> float:
     """Seconds after which a proof that is likely to find more than a walker has begun to; or none.
 
-    That is one that begins with linear programs, and up to a short limit one of a circuit that no walker is
-    able to satisfy.
+    That is one that begins with linear programs, and one of a circuit that no walker is able to satisfy.
     """
     if programs_first(formula):
         return max(_OPENS, _OPENS_EACH * len(formula.literals))
-    return _GATES if _circuit_opens(formula, left) else 0.0
+    return alone(left) if _circuit_opens(formula, left) else 0.0
 
 
 def _circuit_opens(formula: Formula, left: float) -> bool:
-    """Whether clauses of a circuit get fewer when simplified, in time, and a walk would come too late."""
+    """Whether clauses of a circuit get fewer when simplified, and in time."""
     seldom = len(formula.literals) <= _OCCURS * formula.num_variables
-    in_time = _FIRST_GATES <= left <= SHORT
-    return seldom and in_time and formula.num_hard > 0 and not programs_first(formula)
+    return seldom and left >= _FIRST_GATES and formula.num_hard > 0 and not programs_first(formula)
 
 
 def _finds(task: Task) -> bool:
     """Whether a proof may come to something soon that a search has not found; not where no clause is hard."""
     formula = task.presolved.formula
     return formula.num_hard > 0 and promising(formula, task.incumbent)
-
-
-def proof_waits(task: Task) -> bool:
-    """Whether a proof begins only where it pays; else it begins at once."""
-    best, left = task.incumbent.best, task.options.deadline.left
-    if left is None or left > LONGER:
-        return False
-    able = best is not None and not best.hard_violations
-    return left <= SHORT or (able and not _finds(task))
 
 
 def proof_pays(task: Task, pace: Pace, limit: float, *, able: bool, asking: bool = False) -> bool:
@@ -223,15 +222,18 @@ def proof_pays(task: Task, pace: Pace, limit: float, *, able: bool, asking: bool
     begins = (_LEAST_EACH if violated else _EACH) * len(formula.literals)
     if left is None or left < max(begins, min(_SECONDS, _LAST * limit)):
         return False
+    finds = _finds(task)
     if violated and asks_in_vain(task):
-        return leads(formula)
+        return leads(formula) or alone(limit, _ASKED) <= pace.seconds < limit
+    most = alone(limit, SHORT if finds or violated or not able else LONGER)
+    over = most < limit and pace.seconds >= most
     if violated:
-        return pace.seconds >= (_FIRST_PART if pace.stays else _UNBEGUN) * limit
+        return pace.seconds >= (_FIRST_PART if pace.stays else _UNBEGUN) * most
     if not able and pace.silent and _circuit_opens(formula, left - _MOMENT):
         return True
-    at_once = limit > SHORT or (_bounded(task.incumbent) and 0 < first_ones(formula) <= left)
-    if at_once and _finds(task):
+    if finds and _bounded(task.incumbent) and 0 < first_ones(formula) <= left:
         return True
     soon = left > _TOLD or first_ones(formula) > 0
     programs = soon and len(formula.literals) <= _SOLVED and programs_first(formula)
-    return pace.seconds >= _FIRST_PART * limit and (programs or (pace.still and not asking))
+    still = pace.still(most / limit) and not asking
+    return over or (pace.seconds >= _FIRST_PART * most and (programs or still))

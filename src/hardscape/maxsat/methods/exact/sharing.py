@@ -7,7 +7,14 @@ import time
 
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
-from hardscape.maxsat.methods.exact.pace import FEW, LONGER, SHORT, Pace, programs_first
+from hardscape.maxsat.methods.exact.pace import (
+    FEW,
+    LONGER,
+    SHORT,
+    Pace,
+    alone,
+    programs_first,
+)
 from hardscape.maxsat.methods.exact.prospects import NOTHING_KNOWN, Prospects
 from hardscape.maxsat.methods.walkers.local import Walker
 from hardscape.maxsat.result import Improvement
@@ -28,8 +35,8 @@ _CLOSED = 0.05
 #: Where the bounds will not meet before the limit the walker's share goes to so much, unless it has come to its
 #: end. That is said of a prover without any core after so many seconds, or such a share of the time left.
 _HOPELESS, _UNTRIED, _UNTRIED_SHARE = 0.95, 0.5, 0.1
-#: Such seconds and share where no clause is hard and a limit is long, in which the walker has a half at most:
-#: the prover asks for all clauses at first.
+#: Such seconds and share where no clause is hard, in which a walker that finds nothing has a half at most: the
+#: prover asks for all clauses at first.
 _UNASKED, _UNASKED_SHARE = 5.0, 0.25
 #: Nor is it of one that has had less than such a share of what a limit has above so many seconds: bounds of
 #: long proofs come late, and then fast.
@@ -41,7 +48,8 @@ _WORDLESS, _MOST_WORDLESS, _WORDS = 0.1, 2.5, 0.6
 #: Most of the time left that the prover has, but for so little, where its proof begins with linear programs.
 _COUNTED = 0.8
 #: Seconds of its own in which a walker that violates hard clauses has half of the time, and longer where these
-#: are few. Most that satisfy them do so by then; else a solver is likelier to.
+#: are few, or a limit is short and it asks a solver. Most that satisfy them do so by then; else a solver is
+#: likelier to.
 _TRIES = 0.5
 #: Share of the time left that the prover has before the walker's first turn, and most seconds: its first
 #: assignments are better than most that a walker has by then.
@@ -49,9 +57,8 @@ _AHEAD, _MOST_AHEAD = 0.05, 0.5
 #: A bound rises as fast as in such a part of the prover's time, the last one, which has turns at both sides.
 _RECENT = 0.5
 #: The walker has least, too, where it has found nothing for longer than the prover has, so many seconds at
-#: least. Not for one that has shown what it finds. Nor up to a short limit, since first finds take it as long;
-#: nor where the walker is able to satisfy the hard clauses and the proof promises little: whatever the prover
-#: finds costs more there.
+#: least. Not for one that has shown what it finds; nor where the walker is able to satisfy the hard clauses and
+#: the proof promises little: whatever the prover finds costs more there.
 _MOMENT = 0.1
 #: Where no clause is hard and nothing refuted that is so only for as many seconds of a prover: a first core may
 #: be what nobody can refute.
@@ -63,8 +70,8 @@ _NEAR, _LITTLE = 0.1, 0.05
 #: proof, which may find all of it, is near.
 _WITHIN = 0.2
 #: Where it is no more than such a share the walker has least, too, while the prover's `first_ones` may come, up
-#: to such a share of the time left, and of a short one.
-_CLOSE, _FIRST_ONES, _FIRST_ONES_SHORT = 0.5, 0.4, 0.7
+#: to so many seconds, or such a share of the time left.
+_CLOSE, _SOON, _FIRST_ONES = 0.5, 0.6, 0.4
 
 
 def first_share(formula: Formula, left: float | None) -> float:
@@ -96,25 +103,23 @@ class Sharing:
         self._known = known = prospects
         # Seconds of the prover until which the walker has least.
         left = ends - time.monotonic()
-        self._short = left <= SHORT
-        # Of the walker while hard clauses are violated: a solver is likelier to satisfy them, if it is asked.
-        asked = _HALF if self._short and known.asks else _LITTLE
-        self._violated = _LEAST if known.counted else asked
+        self.part = min(1.0, SHORT / left) if left > 0 else 1.0  # 1 up to a short limit
+        # Of the walker while hard clauses are violated: a solver is likelier to satisfy them.
+        self._violated = _LEAST if known.counted else _LITTLE
+        self._tries = max(_TRIES, alone(left)) if known.asks and left > 0 else _TRIES
         self._trial = 0.0 if math.isinf(left) else _TRIED * max(0.0, left - _SHORT)
         self._untried = min(_UNTRIED, _UNTRIED_SHARE * left)
-        self._together = known.together and left > LONGER
-        if self._together:
+        if known.together:
             self._untried = min(_UNASKED, _UNASKED_SHARE * left)
-        waits = known.hard and (known.promising or left > LONGER)
         self._opening = known.opening
         if known.counted:
             self._opening = min(known.opening, _COUNTED * left)
-        wordless = 0.0 if known.counted else _WORDLESS * left
-        part = _FIRST_ONES_SHORT if self._short else _FIRST_ONES
-        self._close = min(known.first_ones, part * left)
-        if known.first_ones <= left:
+        spare = left if known.promising else max(0.0, left - LONGER)
+        wordless = 0.0 if known.counted else _WORDLESS * spare
+        self._close = min(known.first_ones, max(_SOON, _FIRST_ONES * left))
+        if known.promising and known.first_ones <= left:
             wordless = max(wordless, self._close)
-        self._patient = min(_MOST_WORDLESS, wordless) if waits else 0.0
+        self._patient = min(_MOST_WORDLESS, wordless) if known.hard else 0.0
         self._said, self._waited = known.counted, False
         self._bounds = [(0.0, 0)]  # of the prover, by its seconds
         self._found = 0.0  # seconds of the prover until its last better assignment
@@ -136,11 +141,11 @@ class Sharing:
         """
         if best is None or best.hard_violations:
             self._held = self._pace.seconds
-            if self._short and self._known.counted and proved < self._opening:
+            if self._known.counted and proved < self._opening:
                 return 0.0  # one step of its may take a fifth of a second
             few = best is not None and best.hard_violations <= FEW
             tries = not (self._known.counted and self._known.asks) and (
-                few or self._pace.seconds < _TRIES
+                few or self._pace.seconds < self._tries
             )
             return _HALF if tries else self._violated
         if not self._said:
@@ -154,20 +159,16 @@ class Sharing:
         speaks = self._known.hard or self._said or bound > self._constant or proved < _SILENT
         waits = (self._known.promising or not able) and speaks and self._waited_less(proved)
         patient = close or proved < self._patient or waits
-        near = self._near(best, lower, _WITHIN) or (self._together and proved < self._untried)
-        share = min(self._share, _HALF) if near else self._share
+        share = min(self._share, _HALF) if self._near(best, lower, _WITHIN) else self._share
         if proved < self._opening and self._known.counted:
             return _LITTLE
         if proved < self._opening and not able and self._pace.silent:
             return 0.0  # one step of its may take as long as it took to satisfy a circuit
-        if self._short and not self._pace.still:
+        if not self._pace.still(self.part):
             return share
-        return min(share, _LEAST) if patient or self._rises(best, lower, proved) else share
-
-    @property
-    def repays(self) -> bool:
-        """Whether the walker has more time where a prover's turn ends late: short limits have no later."""
-        return self._short
+        if patient or self._rises(best, lower, proved):
+            return min(share, _LEAST)
+        return min(share, _HALF) if self._known.together and proved < self._untried else share
 
     @property
     def ahead(self) -> float:
@@ -225,7 +226,7 @@ class Sharing:
         A walker waits from the first assignment on: what comes before is up to the prover.
         """
         waited, idle = proved - self._found, min(self._pace.idle, self._pace.seconds - self._held)
-        return not self._short and waited < self._known.shown and idle > max(_MOMENT, waited)
+        return waited < self._known.shown and idle > max(_MOMENT, waited)
 
     def _rises(self, best: Improvement, lower: int, proved: float) -> bool:
         """Whether the lower bound meets the cost before the limit if it goes on as it did at last."""
@@ -278,8 +279,8 @@ class Turns:
         self._proved += now - self._passed
         able, bound = self.walker.able, self._incumbent.lower
         share = self._sharing.of(before, lower, self._proved, able=able, bound=bound)
-        late = now - self._ends if self._sharing.repays else 0.0
-        turn = TURN_SHARE * (now - self._began) * share + late * share / (1 - share)
+        late = max(0.0, now - self._ends) * self._sharing.part * min(1.0, share / (1 - share))
+        turn = TURN_SHARE * (now - self._began) * share + late
         little = share <= _LITTLE
         self.walker.walk(turn - little * self._over)
         self._passed = passed = time.monotonic()
