@@ -270,6 +270,22 @@ def test_wishes_are_exchanged_once_clause_weighting_finds_nothing(monkeypatch):
     assert order == "wgwwgwswswswsw"
 
 
+def test_what_grows_has_whole_turns_while_exchanges_wait_for_it(monkeypatch):
+    monkeypatch.setattr(schedule, "Growing", Patient)
+    formula, weighing = Formula.from_clauses([[1], [-2], [100]], hard=[[1, 2]]), Falling()
+    walker = SimpleNamespace(work=SimpleNamespace(formula=formula, target=0), flips=0, stop=STOP)
+    schedule_ = Schedule(walker, 0, None)
+    schedule_.standing.note(weighing)
+    turns = schedule_._growing_turns(weighing, 64)
+    next(turns)  # clause weighting's alone
+    had = {Falling: [], Patient: []}
+    for search, flips in itertools.islice(turns, 10):
+        walker.flips += flips
+        had[type(search)].append(flips)
+    assert had[Patient] == [64 >> 3, 128, 256, 512, 1024]
+    assert had[Falling] == [64, 64, 64, 64, 128]
+
+
 @pytest.mark.parametrize("nearly", [True, False])
 def test_what_gives_up_before_it_grows_leaves_clause_weighting_the_turns(nearly, monkeypatch):
     monkeypatch.setattr(schedule, "Growing", refuted)

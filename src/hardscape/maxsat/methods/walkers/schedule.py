@@ -209,7 +209,8 @@ class Schedule:
                 before, kind = search.cost(), type(search)
                 halved = vain.get(kind, 0)
                 if led:
-                    yield search, self.standing.less(search, turn, late)
+                    less = self.standing.less(search, turn >> halved, late)
+                    yield search, less if search is weighing else turn
                 elif far:
                     yield search, turn if search is weighing else turn >> max(_QUARTER, halved)
                 else:
