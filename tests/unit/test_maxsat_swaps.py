@@ -15,7 +15,7 @@ from hardscape.maxsat.methods import installed
 from hardscape.maxsat.methods.asking import asking
 from hardscape.maxsat.methods.asking import swaps as module
 from hardscape.maxsat.methods.asking.swaps import Swapping, levels_of, swapping_is_possible
-from hardscape.maxsat.methods.walkers import schedule as scheduling
+from hardscape.maxsat.methods.walkers import hitting_turns
 from hardscape.maxsat.methods.walkers.local import LocalSearch
 from hardscape.maxsat.methods.weighting.searches import NEVER
 from hardscape.maxsat.presolve import presolve
@@ -426,9 +426,9 @@ def test_a_solver_is_asked_at_once_where_nothing_satisfies_the_hard_clauses():
 
 
 def test_no_solver_is_asked_before_clause_weighting_has_tried(monkeypatch):
-    monkeypatch.setattr(scheduling, "_YOUNG", 10**9)
+    monkeypatch.setattr(hitting_turns, "_YOUNG", 10**9)
     names = [name for name, _ in schedule(parity(150, 1), 60) if name != "Hitting"]
-    assert names.index("Swapping") == 2 + scheduling._BEFORE_SWAPS
+    assert names.index("Swapping") == 2 + hitting_turns._BEFORE_SWAPS
 
 
 def test_a_walker_that_begins_with_what_others_found():
