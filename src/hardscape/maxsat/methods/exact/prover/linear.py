@@ -14,6 +14,9 @@ _COUNTED = 64
 #: Clauses, about, of the first constraint on the cost; each finer one may have so many times more, up to the
 #: most.
 _CLAUSES, _FINER, _MOST_CLAUSES = 50_000, 5, 1_000_000
+#: MiniSat as its authors' repository has it: whatever it decides has the value that it was told. Others take
+#: those for the values of their last decisions, which the next conflicts replace.
+_SOLVER = "mgh"
 
 
 class Linear:
@@ -100,7 +103,7 @@ class Linear:
         alike = len(set(self._weights.values())) == 1
         kind: Any = GeneralizedTotalizer if alike else DynamicPolyWatchdog
         self._encoding = kind([(Lit(-wish), w) for wish, w in self._weights.items()])
-        self._oracle = Oracle(self._costs.clauses, self._board)
+        self._oracle = Oracle(self._costs.clauses, self._board, _SOLVER)
         self._oracle.begin(self._board, (), self._costs.names)
         self._oracle.guided = True
         clauses = self._encoding.encode_ub(0, self._most, VarManager(self._costs.top))
