@@ -8,6 +8,7 @@ pytest.importorskip("pysat", reason="python-sat is not installed")
 
 from hardscape.maxsat.methods.exact.prover.board import Board
 from hardscape.maxsat.methods.exact.prover.costs import Costs
+from hardscape.maxsat.methods.exact.prover.linear import _SOLVER
 from hardscape.maxsat.methods.exact.prover.oracle import Oracle
 
 
@@ -65,3 +66,16 @@ def test_an_assignment_is_offered_where_it_is_the_best_one_found_here(board):
     hear(other, 2, "101")
     costs.offer([1, 2, -3])
     assert (other.cost, other.improves(3), other.improves(4)) == (2, True, False)
+
+
+def test_the_linear_search_decides_so_whatever_its_last_conflicts_decided(board):
+    hard = [[-v, -w] for v in range(1, 13) for w in range(v + 1, 13) if (v * w) % 5 == 0]
+    like = [-v if v % 5 == 0 else v for v in range(1, 13)]
+    solver = Oracle(hard, board, _SOLVER)
+    solver.prefer(like)
+    solver.until = float("inf")
+    for other in ([5], [10], [-1, -2, 5]):
+        assert solver.ask(other)
+        assert solver.ask([])
+        assert solver.model() == like
+    solver.delete()
