@@ -360,14 +360,14 @@ class Liar(Solver):
 
 @pytest.mark.parametrize("seed", range(20))
 def test_a_wrong_core_is_found_out(seed, said, monkeypatch):
-    ring = (
-        np.random.default_rng(seed).permutation(7) + 1
-    )  # a cover of 4, pairs that exclude one another tell 3
-    edges = np.column_stack([ring, np.roll(ring, 1)]).tolist()
-    clauses = [[-v] for v in range(1, 8)] + edges
-    formula = {"variables": 7, "clauses": clauses, "weights": [1] * 14, "hard": [0] * 7 + [1] * 7}
+    # Two covers of 4, of which pairs that exclude one another tell 3: wishes stay, whatever is found first.
+    rings = [first + np.random.default_rng(seed).permutation(7) for first in (1, 8)]
+    edges = [edge for ring in rings for edge in np.column_stack([ring, np.roll(ring, 1)]).tolist()]
+    clauses = [[-v] for v in range(1, 15)] + edges
+    hard = [0] * 14 + [1] * 14
+    formula = {"variables": 14, "clauses": clauses, "weights": [1] * 28, "hard": hard}
     honest = Solver
-    monkeypatch.setattr(relaxation, "installed", lambda: False)  # it tells 4
+    monkeypatch.setattr(relaxation, "installed", lambda: False)  # it tells 8
     monkeypatch.setattr(
         oracles, "Solver", lambda name, **how: (honest if name == "cd15" else Liar)(name, **how)
     )
