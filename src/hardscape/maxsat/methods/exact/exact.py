@@ -116,7 +116,10 @@ class Exact(Method):
 
         walk(_BEFORE_TABLES)
         self._eliminate(task)
-        if not _at_once(task) or task.target is not None:
+        if task.over:  # nothing of what follows is asked, which takes as long on large formulas
+            return
+        at_once = _at_once(task)
+        if not at_once or task.target is not None:
             walk(first - _BEFORE_TABLES)
         else:
             incumbent, steps = task.incumbent, round(first / _BEFORE_TABLES) - 1
@@ -125,7 +128,7 @@ class Exact(Method):
                 known, steps = (incumbent.best, incumbent.lower), steps - 1
                 walk(_BEFORE_TABLES)
         left = options.deadline.left
-        at_once = _at_once(task) and (left is None or not asks_in_vain(task))
+        at_once = at_once and (left is None or not asks_in_vain(task))
         if len(options.devices) > 1 or at_once:
             return
         local = replace(local, endless=True)  # one that ends begins anew
