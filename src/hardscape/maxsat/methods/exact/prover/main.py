@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import gc
 import itertools
 import json
 import os
@@ -77,6 +78,7 @@ def main() -> None:
 
     Without a descriptor, -1, formulas come by standard input.
     """
+    gc.disable()  # hundreds of thousands of clauses are looked through again and again, in vain
     descriptor, number, check, parent = map(int, sys.argv[1:])
     grace = _GRACE if number < 0 else 0.0
     threading.Thread(target=_end_with, args=(parent, grace), daemon=True).start()

@@ -57,6 +57,7 @@ class Oracle:
         #: Two variables that nothing names, where looks shall not make the solver forget what it has learnt.
         self.spare: tuple[int, ...] = ()
         self._padding = 0
+        self._limited = False  # whether the solver minds its propagations
         self.guided = False  # towards an assignment near which better ones are likely
         self.begin(board, ())
 
@@ -108,34 +109,43 @@ class Oracle:
         """Whether the turn is over."""
         return time.thread_time() >= self.until
 
-    def ask(self, wishes: Sequence[int], conflicts: int | None = None) -> bool | None:
-        """Whether the wishes can all hold; None where the turn or the conflicts are over."""
-        began = self.work()[0]
+    def ask(
+        self,
+        wishes: Sequence[int],
+        conflicts: int | None = None,
+        propagations: float = math.inf,
+    ) -> bool | None:
+        """Whether the wishes can all hold; None where the turn is over, or what it may take."""
+        began, propagated = self.work()
         end = math.inf if conflicts is None else began + conflicts
+        last = propagated + propagations
         while True:
             self.board.look()
             if self.guided and self.board.guide is not self._like:
                 self._like = self.board.guide
                 self.prefer(self._inner(self._like))
-            answer = self._try(wishes, end)
+            answer = self._try(wishes, end, last)
             if answer is False:
                 self.confirm(self.core())
-            if answer is not None or self._over(end):
+            if answer is not None or self._over(end, last):
                 return answer
             if self.spare:
                 self._make_room(self.work()[0] - began)
 
-    def _over(self, end: float) -> bool:
-        return self.late() if math.isinf(end) else self.work()[0] >= end
+    def _over(self, end: float, last: float) -> bool:
+        conflicts, propagations = self.work()
+        return self.late() if math.isinf(end) else conflicts >= end or propagations >= last
 
-    def _try(self, wishes: Sequence[int], end: float) -> bool | None:
-        """The same up to the next look, or so many conflicts of all."""
-        began, before = time.monotonic(), self.work()[0]
+    def _try(self, wishes: Sequence[int], end: float, last: float) -> bool | None:
+        """The same up to the next look, or so many conflicts or propagations of all."""
+        began, (before, propagated) = time.monotonic(), self.work()
         self._solver.conf_budget(int(min(self._conflicts, end - before)))
         waits = self.board.patience < math.inf
-        if waits:
-            least = max(_PROPAGATIONS, _FOR_EACH * self._solver.nof_vars())
-            self._solver.prop_budget(self._patience * least)
+        least = max(_PROPAGATIONS, _FOR_EACH * self._solver.nof_vars())
+        most = min(self._patience * least if waits else math.inf, last - propagated)
+        if most < math.inf or self._limited:
+            self._limited = most < math.inf
+            self._solver.prop_budget(int(most) if self._limited else -1)
         # Interrupts are not used, but are how python-sat is told to let other threads go on meanwhile: one
         # of them says that this process may be stopped.
         answer: bool | None = self._solver.solve_limited(
@@ -191,6 +201,7 @@ class Oracle:
     def _forget(self) -> None:
         """Give the solver's memory back, if there is one."""
         self._padding = 0
+        self._limited = False
         solver = self.__dict__.pop("_solver", None)
         if solver is not None:
             solver.delete()
