@@ -183,7 +183,7 @@ def test_proofs_begin_here_where_a_formula_is_small_or_the_limit_long(monkeypatc
     monkeypatch.setattr(near, "SMALL", 10)
     assert not near.begins_here(formula, 2.0)
     assert near.begins_here(formula, 2.1)
-    monkeypatch.setattr(near, "opening", lambda formula, left: 0.6)  # linear programs come first
+    monkeypatch.setattr(near, "programs_first", lambda formula: True)
     assert not near.begins_here(formula, 2.1)
 
 

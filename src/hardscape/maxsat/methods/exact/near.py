@@ -14,7 +14,7 @@ from hardscape.engine import Context
 from hardscape.errors import HardscapeError
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
-from hardscape.maxsat.methods.exact.pace import SHORT, opening, programs_first
+from hardscape.maxsat.methods.exact.pace import SHORT, programs_first
 from hardscape.maxsat.methods.exact.sharing import Turns
 from hardscape.maxsat.methods.symmetry.breaking import breaking
 from hardscape.maxsat.result import Improvement
@@ -38,7 +38,7 @@ _TURNS, _CLOSED, _NEAR = 5, 0.4, 0.02
 
 def has_a_moment(formula: Formula, left: float) -> bool:
     """Whether the time is long beside an attempt in vain, which has to be prepared as a proof has."""
-    return left > SHORT and not opening(formula, left)
+    return left > SHORT and not programs_first(formula)  # which are worth more
 
 
 def begins_here(formula: Formula, left: float) -> bool:
