@@ -1,6 +1,7 @@
 """The anytime search: optima, limits, callbacks, determinism, statuses, refusals."""
 
 import dataclasses
+import importlib.util
 import json
 import logging
 import time
@@ -12,8 +13,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from hardscape.errors import BudgetError, CheckpointError, DeviceError, InputError
+from hardscape.errors import (
+    BudgetError,
+    CheckpointError,
+    DeviceError,
+    InputError,
+    MissingDependencyError,
+)
 from hardscape.maxsat import CellularOptions, Formula, WeightingOptions, solve
+from hardscape.maxsat.methods import installed
 from hardscape.maxsat.result import MaxsatResult
 from helpers import maxsat_oracle as oracle
 from helpers.maxsat_clauses import random_clauses
@@ -432,3 +440,16 @@ def test_the_result_says_why_a_search_ended_that_settled_nothing():
     assert solve(formula, method="weighting", seed=1).stopped == "stagnation"
     assert solve(formula, method="weighting", seed=1, max_flips=1000).stopped == "max_flips"
     assert solve(random_formula(8, 20, 1), seed=1).stopped == ""
+
+
+@pytest.mark.parametrize(("there", "package"), [((), "python-sat"), (("pysat",), "rustsat")])
+@pytest.mark.parametrize("wish", [{"check": True}, {"method": "exact"}])
+def test_a_proof_without_its_packages_names_the_wish_and_what_is_missing(
+    monkeypatch, there, package, wish
+):
+    monkeypatch.setattr(installed, "_found", set(there))
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(MissingDependencyError) as caught:
+        solve(Formula.from_clauses([[1], [-1]]), **wish)
+    assert (caught.value.package, caught.value.extra) == (package, "sat")
+    assert caught.value.purpose.startswith(next(iter(wish)))

@@ -204,7 +204,7 @@ def checked_search(
     if check and method not in ("auto", "exact"):
         raise InputError(f"check=True with method={method!r}; 'auto' and 'exact' prove something")
     if method == "exact" or check:
-        require_prover()
+        require_prover("check=True" if check else "method='exact'")
     wanted = _parameters(method)
     if options is not None and not isinstance(options, wanted):
         raise InputError(

@@ -168,8 +168,8 @@ class Clauses:
 
 
 def _rustsat(encoding: str) -> Any:
-    needed(f"rustsat.encodings.{encoding}", "rustsat", "sat", "linear constraints")
-    return needed("rustsat", "rustsat", "sat", "linear constraints")
+    needed(f"rustsat.encodings.{encoding}", "rustsat", "sat", "a linear constraint")
+    return needed("rustsat", "rustsat", "sat", "a linear constraint")
 
 
 def _positive(terms: Iterable[Term]) -> tuple[int, list[Term]]:

@@ -23,7 +23,7 @@ from hardscape.maxsat.methods.exact.pace import (
 )
 from hardscape.maxsat.methods.exact.proof import Proof
 from hardscape.maxsat.methods.exact.sharing import TURN_SHARE, first_share
-from hardscape.maxsat.methods.installed import can_prove
+from hardscape.maxsat.methods.installed import can_ask, can_prove
 from hardscape.maxsat.methods.walkers.local import LocalSearch, LocalWalks
 from hardscape.maxsat.methods.weighting.searches import looks_random
 from hardscape.maxsat.task import SMALL, Method, Task, Walks
@@ -47,10 +47,10 @@ _UNASKED_SECONDS = 10.0
 _PROVABLE = 5_000_000
 
 
-def require_prover() -> None:
+def require_prover(purpose: str) -> None:
     """Raise `MissingDependencyError` if python-sat or rustsat is not installed."""
     if not can_prove():
-        raise MissingDependencyError("python-sat and rustsat", "sat", "method='exact'")
+        raise MissingDependencyError("rustsat" if can_ask() else "python-sat", "sat", purpose)
 
 
 class Exact(Method):
