@@ -9,6 +9,7 @@
 #include "maxsat/methods/cellular/clause_table.hpp"
 #include "maxsat/methods/cellular/gain_climber.hpp"
 #include "maxsat/methods/cellular/genetics.hpp"
+#include "maxsat/methods/given.hpp"
 #include "maxsat/methods/weighting/walk.hpp"
 #include "maxsat/methods/weighting/weighting.hpp"
 #include "native/arrays.hpp"
@@ -194,8 +195,8 @@ class CellularSearch {
         weights.push_back(weight.soft);
         hard.push_back(weight.hard != 0);
       }
-      Weighting climber(table, weights.data(), hard.data(), WeightingOptions{}, 0, 0, nullptr,
-                        stopped_);
+      Weighting climber(Given{table, weights.data(), hard.data(), 0, 0, nullptr, stopped_},
+                        WeightingOptions{});
       for (std::size_t i = 0; i < count_ && climber.complete() && !*stop_; ++i) {
         unpack(row(i), value);
         climber.begin_from(value, cellular_stream(seed, from_ + i, generation, Purpose::kWalk),

@@ -16,18 +16,18 @@
 #include "maxsat/methods/diagnosis/circuit.hpp"
 #include "maxsat/methods/diagnosis/dominators.hpp"
 #include "maxsat/methods/diagnosis/worlds.hpp"
+#include "maxsat/methods/given.hpp"
 #include "maxsat/methods/weighting/pool.hpp"
 
 namespace hardscape::maxsat {
 
 class Diagnosis {
  public:
-  // Of a formula that must outlive it. Makes room, unless stopped.
-  Diagnosis(const Instance& instance, const std::int64_t* weight, const std::uint8_t* hard,
-            std::uint64_t, std::uint64_t, const std::uint8_t*, const Poll& stopped)
-      : instance_(instance), weight_(weight), hard_(hard) {
-    complete_ = instance.complete;
-    given_up_ = !complete_ || !circuit_.read(instance, weight, hard, stopped);
+  // Nothing is drawn, and nothing begun with. Makes room, unless stopped.
+  explicit Diagnosis(const Given& given)
+      : instance_(given.instance), weight_(given.weight), hard_(given.hard) {
+    complete_ = instance_.complete;
+    given_up_ = !complete_ || !circuit_.read(instance_, weight_, hard_, given.stopped);
     if (given_up_)
       forget();
     else

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "maxsat/instance.hpp"
+#include "maxsat/methods/given.hpp"
 #include "maxsat/methods/hitting/assignments.hpp"
 #include "maxsat/methods/hitting/cores.hpp"
 #include "maxsat/methods/hitting/descent.hpp"
@@ -32,23 +33,20 @@ constexpr std::uint64_t kHittingPurpose = 0x6d786869;
 
 class Hitting {
  public:
-  // Of a formula that must outlive it; values of `initial` are tried first. Makes room, unless
-  // stopped.
-  Hitting(const Instance& instance, const std::int64_t* weight, const std::uint8_t* hard,
-          std::uint64_t seed, std::uint64_t stream, const std::uint8_t* initial,
-          const Poll& stopped)
-      : instance_(instance),
-        hard_(hard),
-        random_(seed, stream, kHittingPurpose),
-        assignments_(instance, weight, hard, wishes_) {
+  // The values to begin with are tried first. Makes room, unless stopped.
+  explicit Hitting(const Given& given)
+      : instance_(given.instance),
+        hard_(given.hard),
+        random_(given.seed, given.stream, kHittingPurpose),
+        assignments_(given.instance, given.weight, given.hard, wishes_) {
     std::uint32_t top = instance_.num_variables;
     for (std::uint32_t c = 0; c < instance_.num_clauses; ++c)
-      top += !hard[c] && instance_.length(c) > 1;
+      top += !hard_[c] && instance_.length(c) > 1;
     propagation_.prepare(top);
     phase_.assign(top, 0);
-    if (initial) std::copy_n(initial, instance_.num_variables, phase_.begin());
+    if (given.initial) std::copy_n(given.initial, instance_.num_variables, phase_.begin());
     relaxes_ = instance_.num_variables;
-    complete_ = instance_.complete && tell(weight, stopped);
+    complete_ = instance_.complete && tell(given.weight, given.stopped);
   }
 
   // False where the constructor was stopped: not to be used.

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "maxsat/instance.hpp"
+#include "maxsat/methods/given.hpp"
 #include "maxsat/methods/weighting/pool.hpp"
 #include "maxsat/walker.hpp"
 #include "native/random.hpp"
@@ -24,27 +25,27 @@ constexpr std::uint64_t kSurveysPurpose = 0x6d787376;
 
 class Surveys {
  public:
-  // Of a formula, which must outlive it, with the weight of each clause, and whether it is hard.
   // Makes room, unless stopped.
-  Surveys(const Instance& instance, const std::int64_t* weight, const std::uint8_t* hard,
-          std::uint64_t seed, std::uint64_t stream, const std::uint8_t* initial,
-          const Poll& stopped)
-      : instance_(instance),
-        weight_(weight),
-        hard_(hard),
-        random_(seed, stream, kSurveysPurpose),
-        shares_(instance.longest) {
-    const std::size_t n = instance.num_variables, m = instance.num_clauses;
-    complete_ =
-        instance.complete && extend(open_, m, stopped) && extend(open_literals_, m, stopped) &&
-        extend(survey_, m == 0 ? 0 : instance.start[m], stopped) && extend(none_, 2 * n, stopped) &&
-        extend(value_, n, stopped) && extend(set_, n, stopped);
+  explicit Surveys(const Given& given)
+      : instance_(given.instance),
+        weight_(given.weight),
+        hard_(given.hard),
+        random_(given.seed, given.stream, kSurveysPurpose),
+        shares_(instance_.longest) {
+    const std::size_t n = instance_.num_variables, m = instance_.num_clauses;
+    const auto room = [&](auto& values, std::size_t count) {
+      return extend(values, count, given.stopped);
+    };
+    complete_ = instance_.complete && room(open_, m) && room(open_literals_, m) &&
+                room(survey_, m == 0 ? 0 : instance_.start[m]) && room(none_, 2 * n) &&
+                room(value_, n) && room(set_, n);
     if (!complete_) return;
     for (std::size_t v = 0; v < n; ++v)
-      value_[v] = initial ? initial[v] : static_cast<std::uint8_t>(random_.next() >> 63);
+      value_[v] =
+          given.initial ? given.initial[v] : static_cast<std::uint8_t>(random_.next() >> 63);
     for (std::uint32_t c = 0; c < m; ++c) {
       open_[c] = c;
-      open_literals_[c] = instance.length(c);
+      open_literals_[c] = instance_.length(c);
     }
     for (double& survey : survey_) survey = random_.uniform();
   }

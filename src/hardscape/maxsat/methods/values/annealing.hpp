@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "maxsat/instance.hpp"
+#include "maxsat/methods/given.hpp"
 #include "maxsat/methods/values/values.hpp"
 #include "maxsat/methods/weighting/weighting.hpp"
 
@@ -21,19 +22,16 @@ constexpr std::uint64_t kAnnealingPurpose = 0x6d78616e;
 
 class Annealing final : public AnyWeighting {
  public:
-  // What is given, `weight` and `hard` of each clause, must outlive it.
-  Annealing(const Instance& instance, const std::int64_t* weight, const std::uint8_t* hard,
-            std::uint64_t seed, std::uint64_t stream, const std::uint8_t* initial,
-            const Poll& stopped)
-      : instance_(instance),
-        random_(seed, stream, kAnnealingPurpose),
-        problem_(instance, weight, hard, stopped) {
+  explicit Annealing(const Given& given)
+      : instance_(given.instance),
+        random_(given.seed, given.stream, kAnnealingPurpose),
+        problem_(given.instance, given.weight, given.hard, given.stopped) {
     if (!problem_.found) return;
     length_ = kFirst * (problem_.values() - problem_.things());
     work_ = 2 * (1 + instance_.occurrence.size() / instance_.num_variables);
     value_.resize(problem_.things());
     for (std::uint32_t t = 0; t < problem_.things(); ++t) value_[t] = drawn(t);
-    if (initial) take(initial);
+    if (given.initial) take(given.initial);
     evaluate();
     warm_up();
     start_cycle();

@@ -133,15 +133,14 @@ inline std::uint32_t most_occurrences(const Instance& instance) {
 
 // One search, or two where clauses are not too many and some are soft. On large formulas it takes
 // half the bytes, if nothing there is larger than it can keep.
-inline std::unique_ptr<AnyWeighting> weighting_of(
-    const Instance& instance, const std::int64_t* weight, const std::uint8_t* hard,
-    const WeightingOptions& options, std::uint64_t seed, std::uint64_t stream,
-    const std::uint8_t* initial, const Poll& stopped) {
+inline std::unique_ptr<AnyWeighting> weighting_of(const Given& given,
+                                                  const WeightingOptions& options) {
+  const Instance& instance = given.instance;
   constexpr std::int32_t kLarge = 300'000, kMostAlternated = 3'000'000;  // literals
   double total = 0, soft = 0, most = 0;
   for (std::size_t c = 0; c < instance.num_clauses; ++c)
-    if (!hard[c]) {
-      const auto w = static_cast<double>(weight[c]);
+    if (!given.hard[c]) {
+      const auto w = static_cast<double>(given.weight[c]);
       total += w, ++soft, most = std::max(most, w);
     }
   const std::int32_t literals = instance.start[instance.num_clauses];
@@ -154,8 +153,7 @@ inline std::unique_ptr<AnyWeighting> weighting_of(
   const bool two = soft > 0 && literals <= kMostAlternated;
   const auto make = [&]<class States, class Score>(
                         Tempers tempers, std::uint64_t purpose) -> std::unique_ptr<AnyWeighting> {
-    return std::make_unique<WeightingOf<States, Score>>(instance, weight, hard, options, seed,
-                                                        stream, initial, stopped, tempers, purpose);
+    return std::make_unique<WeightingOf<States, Score>>(given, options, tempers, purpose);
   };
   const auto one = [&](Tempers tempers) {
     constexpr std::uint64_t purpose = kWeightingPurpose;
@@ -169,8 +167,7 @@ inline std::unique_ptr<AnyWeighting> weighting_of(
   searches.push_back(one(kTempers));
   searches.push_back(make.template operator()<WideStates, std::int64_t>(
       bounded ? Tempers(kSmoothed) : Tempers(kPressed), kPressingPurpose));
-  auto annealing =
-      std::make_unique<Annealing>(instance, weight, hard, seed, stream, initial, stopped);
+  auto annealing = std::make_unique<Annealing>(given);
   if (annealing->complete()) searches.push_back(std::move(annealing));
   return std::make_unique<Alternation>(std::move(searches), kTurn + instance.num_variables);
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "maxsat/instance.hpp"
+#include "maxsat/methods/given.hpp"
 #include "maxsat/methods/weighting/best.hpp"
 #include "maxsat/methods/weighting/pool.hpp"
 #include "maxsat/walker.hpp"
@@ -25,31 +26,29 @@ constexpr std::uint64_t kCoveringPurpose = 0x6d786376;
 
 class Covering {
  public:
-  // Of a formula as described above, which must outlive it; starts from `initial`, if that is
-  // given. Makes room, unless stopped.
-  Covering(const Instance& instance, const std::int64_t* weight, const std::uint8_t* hard,
-           std::uint64_t seed, std::uint64_t stream, const std::uint8_t* initial,
-           const Poll& stopped)
-      : instance_(instance),
-        random_(seed, stream, kCoveringPurpose),
+  // Of a formula as described above. Makes room, unless stopped.
+  explicit Covering(const Given& given)
+      : instance_(given.instance),
+        random_(given.seed, given.stream, kCoveringPurpose),
         open_(row_place_),
         best_(instance_.num_variables) {
     const std::size_t n = instance_.num_variables, m = instance_.num_clauses;
-    complete_ = instance_.complete && extend(cost_of_, n, stopped) && extend(dear_, n, stopped) &&
-                extend(score_, n, stopped) && extend(flipped_at_, n, stopped) &&
-                extend(may_return_, n, stopped) && extend(blocked_, n, stopped) &&
-                extend(value_, n, stopped) && extend(row_weight_, m, stopped) &&
-                extend(taken_, m, stopped) && extend(sum_, m, stopped) &&
-                extend(row_place_, m, stopped) && to_give_.prepare(n, stopped);
+    const auto room = [&](auto& values, std::size_t count) {
+      return extend(values, count, given.stopped);
+    };
+    complete_ = instance_.complete && room(cost_of_, n) && room(dear_, n) && room(score_, n) &&
+                room(flipped_at_, n) && room(may_return_, n) && room(blocked_, n) &&
+                room(value_, n) && room(row_weight_, m) && room(taken_, m) && room(sum_, m) &&
+                room(row_place_, m) && to_give_.prepare(n, given.stopped);
     if (!complete_) return;
     for (std::size_t c = 0; c < m; ++c) {
-      row_weight_[c] = hard[c];
+      row_weight_[c] = given.hard[c];
       const std::uint32_t l = Clauses::code(instance_.literals(c)[0]);
-      if (hard[c]) continue;
-      cost_of_[l >> 1] += static_cast<std::uint64_t>(weight[c]);
+      if (given.hard[c]) continue;
+      cost_of_[l >> 1] += static_cast<std::uint64_t>(given.weight[c]);
       dear_[l >> 1] = l & 1;
     }
-    for (std::size_t v = 0; v < n; ++v) value_[v] = initial ? initial[v] : !dear_[v];
+    for (std::size_t v = 0; v < n; ++v) value_[v] = given.initial ? given.initial[v] : !dear_[v];
   }
 
   // False where the constructor was stopped: not to be used.

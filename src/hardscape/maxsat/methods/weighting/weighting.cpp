@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "maxsat/methods/diagnosis/diagnosis.hpp"
+#include "maxsat/methods/given.hpp"
 #include "maxsat/methods/hitting/hitting.hpp"
 #include "maxsat/methods/surveys/surveys.hpp"
 #include "maxsat/methods/values/annealing.hpp"
@@ -22,16 +23,18 @@ using Flags = Vector<std::uint8_t>;
 template <class Search>
 class PySearch {
  public:
-  // `make(instance, weights, hard, stopped)` gives the search, which refers to all of them.
+  // `make(given)` gives the search.
   template <class Make>
-  PySearch(const nb::object& formula, const std::optional<Flags>& stop, Make&& make)
+  PySearch(const nb::object& formula, std::uint64_t seed, std::uint64_t stream,
+           const std::optional<Flags>& initial, const std::optional<Flags>& stop, Make&& make)
       : formula_(formula) {
-    const Clauses given(formula);
+    const Clauses clauses(formula);
     const Poll stopped(stop);
     nb::gil_scoped_release release;
-    instance_ = shared_instance(given, stopped);
+    instance_ = shared_instance(clauses, stopped);
     if (!instance_) return;
-    auto search = make(*instance_, given.weights, given.hard, stopped);
+    auto search = make(Given{*instance_, clauses.weights, clauses.hard, seed, stream,
+                             initial ? initial->data() : nullptr, stopped});
     if (search->complete()) search_ = std::move(search);
   }
 
@@ -133,13 +136,8 @@ auto bind_plain(nb::module_& module, const char* name, const char* doc) {
           "__init__",
           [](Py* self, const nb::object& formula, std::uint64_t seed, std::uint64_t stream,
              const std::optional<Flags>& initial, const std::optional<Flags>& stop) {
-            new (self)
-                Py(formula, stop,
-                   [&](const Instance& instance, const std::int64_t* weight,
-                       const std::uint8_t* hard, const Poll& stopped) {
-                     return std::make_unique<Search>(instance, weight, hard, seed, stream,
-                                                     initial ? initial->data() : nullptr, stopped);
-                   });
+            new (self) Py(formula, seed, stream, initial, stop,
+                          [](const Given& given) { return std::make_unique<Search>(given); });
           },
           nb::arg("formula"), nb::arg("seed"), nb::arg("stream"),
           nb::arg("initial").none() = nb::none(), nb::arg("stop").none() = nb::none());
@@ -173,12 +171,8 @@ void bind_weighting(nb::module_& module) {
              std::uint64_t seed, std::uint64_t stream, const std::optional<Flags>& initial,
              const std::optional<Flags>& stop) {
             new (self) PyWeighting(
-                formula, stop,
-                [&, o = options_of(options)](const Instance& instance, const std::int64_t* weight,
-                                             const std::uint8_t* hard, const Poll& stopped) {
-                  return weighting_of(instance, weight, hard, o, seed, stream,
-                                      initial ? initial->data() : nullptr, stopped);
-                });
+                formula, seed, stream, initial, stop,
+                [o = options_of(options)](const Given& given) { return weighting_of(given, o); });
           },
           nb::arg("formula"), nb::arg("options"), nb::arg("seed"), nb::arg("stream"),
           nb::arg("initial").none() = nb::none(), nb::arg("stop").none() = nb::none())

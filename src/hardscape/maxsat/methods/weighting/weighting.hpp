@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "maxsat/instance.hpp"
+#include "maxsat/methods/given.hpp"
 #include "maxsat/methods/weighting/best.hpp"
 #include "maxsat/methods/weighting/decimation.hpp"
 #include "maxsat/methods/weighting/pool.hpp"
@@ -67,22 +68,20 @@ class AnyWeighting {
 template <class States, class Score>
 class WeightingOf final : public AnyWeighting {
  public:
-  // What is given, `weight` and `hard` of each clause, must outlive it.
-  WeightingOf(const Instance& instance, const std::int64_t* weight, const std::uint8_t* hard,
-              const WeightingOptions& options, std::uint64_t seed, std::uint64_t stream,
-              const std::uint8_t* initial, const Poll& stopped, Tempers tempers = kTempers,
+  WeightingOf(const Given& given, const WeightingOptions& options, Tempers tempers = kTempers,
               std::uint64_t purpose = kWeightingPurpose)
-      : instance_(instance),
-        weight_(weight),
-        hard_(hard),
+      : instance_(given.instance),
+        weight_(given.weight),
+        hard_(given.hard),
         options_(options),
         tempers_(tempers),
-        random_(seed, stream, purpose),
+        random_(given.seed, given.stream, purpose),
         decimation_(instance_, weight_, hard_),
         clauses_(instance_, weight_, hard_),
         best_(instance_.num_variables) {
-    complete_ = instance_.complete && prepare(stopped);
-    if (complete_ && initial) clauses_.value.assign(initial, initial + instance_.num_variables);
+    complete_ = instance_.complete && prepare(given.stopped);
+    if (complete_ && given.initial)
+      clauses_.value.assign(given.initial, given.initial + instance_.num_variables);
   }
 
   // False where the constructor was stopped: not to be used.
