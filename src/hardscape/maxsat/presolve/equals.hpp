@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "maxsat/instance.hpp"
-#include "maxsat/presolve/links.hpp"
+#include "maxsat/presolve/left.hpp"
 
 namespace hardscape::maxsat {
 
@@ -48,12 +48,6 @@ class Equals {
   };
 
   std::size_t codes() const { return 2 * left_.original.size(); }
-  std::size_t length(std::size_t c) const {
-    return static_cast<std::size_t>(left_.offsets[c + 1] - left_.offsets[c]);
-  }
-  std::uint32_t literal(std::size_t c, std::size_t k) const {
-    return Clauses::code(left_.literals[static_cast<std::size_t>(left_.offsets[c]) + k]);
-  }
 
   // `each(put)` calls put(l, item) for all items, twice in the same order.
   template <class Each>
@@ -79,14 +73,15 @@ class Equals {
     return list(implied_,
                 [&](auto&& put) {
                   return each_hard([&](std::uint32_t c) {
-                    if (length(c) != 2) return;
-                    put(literal(c, 0) ^ 1, literal(c, 1));
-                    put(literal(c, 1) ^ 1, literal(c, 0));
+                    if (!left_.is_pair(c)) return;
+                    put(left_.code(c, 0) ^ 1, left_.code(c, 1));
+                    put(left_.code(c, 1) ^ 1, left_.code(c, 0));
                   });
                 }) &&
            list(longer_, [&](auto&& put) {
              return each_hard([&](std::uint32_t c) {
-               for (std::size_t k = 0; length(c) > 2 && k < length(c); ++k) put(literal(c, k), c);
+               for (std::size_t k = 0; left_.length(c) > 2 && k < left_.length(c); ++k)
+                 put(left_.code(c, k), c);
              });
            });
   }
@@ -95,7 +90,7 @@ class Equals {
   bool follow() {
     std::vector<std::uint32_t> all(left_.clauses());  // of a clause, its literals' exclusive or
     if (!each_hard([&](std::uint32_t c) {
-          for (std::size_t k = 0; k < length(c); ++k) all[c] ^= literal(c, k);
+          for (std::size_t k = 0; k < left_.length(c); ++k) all[c] ^= left_.code(c, k);
         }))
       return false;
     std::vector<std::uint32_t> falses(left_.clauses()), rest = all, met;
@@ -123,15 +118,15 @@ class Equals {
       for (std::uint32_t i = from; i < to; ++i)
         if (!true_[implied_.items[i]]) hold(implied_.items[i]);
       for (const std::uint32_t c : met) {
-        contradicted |= falses[c] == length(c);
-        if (falses[c] + 1 == length(c) && !true_[rest[c]]) {
+        contradicted |= falses[c] == left_.length(c);
+        if (falses[c] + 1 == left_.length(c) && !true_[rest[c]]) {
           found_.emplace_back(a, rest[c]);
           true_[rest[c]] = 2;
         }
       }
       if (contradicted) refuted_.push_back(a);
       for (const std::uint32_t c : met) {
-        if (falses[c] + 1 == length(c)) true_[rest[c]] = 0;
+        if (falses[c] + 1 == left_.length(c)) true_[rest[c]] = 0;
         falses[c] = 0;
         rest[c] = all[c];
       }
@@ -209,16 +204,13 @@ class Equals {
       // The least of the negations is the negation of the least but for the sign.
       if (stands >> 1 == v) continue;
       links.gone.push_back(left_.original[v]);
-      const std::int32_t number = left_.original[stands >> 1];
-      links.literals.push_back(stands & 1 ? number : -number);  // true where this is false
+      links.literals.push_back(left_.named(stands ^ 1));  // true where this is false
       links.offsets.push_back(static_cast<std::int32_t>(links.literals.size()));
     }
     for (std::int32_t& x : left_.literals) x = Clauses::literal(stands_[Clauses::code(x)]);
     for (const std::uint32_t l : refuted_) {
       left_.literals.push_back(Clauses::literal(stands_[l ^ 1]));
-      left_.offsets.push_back(static_cast<std::int32_t>(left_.literals.size()));
-      left_.weights.push_back(0);
-      left_.hard.push_back(1);
+      left_.end(0, 1);
     }
   }
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "maxsat/instance.hpp"
-#include "maxsat/presolve/links.hpp"
+#include "maxsat/presolve/left.hpp"
 
 namespace hardscape::maxsat {
 
@@ -79,7 +79,7 @@ class IndependentSet {
       return false;
     if (kNoticed * units < left_.original.size()) return true;
     if (!each_clause([&](std::size_t c, std::size_t begin, std::size_t end) {
-          const bool pair = left_.hard[c] && end - begin == 2;
+          const bool pair = left_.is_pair(c);
           if (end - begin == 1 && !left_.hard[c]) return;
           for (std::size_t i = begin; i < end; ++i) {
             state_[literal(i)] = kOther;
@@ -91,9 +91,9 @@ class IndependentSet {
     for (std::uint32_t l = 0; l < codes; ++l)
       if (unit_[l] == kNone) state_[l] = kOther;
     beside_.resize(codes);
-    if (!each_clause([&](std::size_t c, std::size_t begin, std::size_t end) {
-          if (!left_.hard[c] || end - begin != 2) return;
-          const std::uint32_t a = literal(begin) ^ 1, b = literal(begin + 1) ^ 1;
+    if (!each_clause([&](std::size_t c, std::size_t, std::size_t) {
+          if (!left_.is_pair(c)) return;
+          const std::uint32_t a = left_.code(c, 0) ^ 1, b = left_.code(c, 1) ^ 1;
           if (open(a)) beside_[a].push_back(b);
           if (open(b)) beside_[b].push_back(a);
         }))
@@ -214,20 +214,14 @@ class IndependentSet {
 
   // A literal is true where none of some others is.
   void unless(std::uint32_t l, const std::vector<std::uint32_t>& others) {
-    found_.gone.push_back(-named(l));
-    for (const std::uint32_t u : others) found_.literals.push_back(-named(u));
+    found_.gone.push_back(-left_.named(l));
+    for (const std::uint32_t u : others) found_.literals.push_back(-left_.named(u));
     found_.offsets.push_back(static_cast<std::int32_t>(found_.literals.size()));
   }
 
   void move(std::uint32_t to, std::uint32_t from) {
-    found_.moves.push_back(named(to));
-    found_.moves.push_back(named(from));
-  }
-
-  // A literal by the number that its variable has in the whole formula.
-  std::int32_t named(std::uint32_t l) const {
-    const std::int32_t number = left_.original[l >> 1];
-    return l & 1 ? -number : number;
+    found_.moves.push_back(left_.named(to));
+    found_.moves.push_back(left_.named(from));
   }
 
   // What stands for a literal.
@@ -243,11 +237,6 @@ class IndependentSet {
     Left left;
     left.original = left_.original;
     left.offsets.push_back(0);
-    const auto end = [&](std::int64_t weight, std::uint8_t hard) {
-      left.offsets.push_back(static_cast<std::int32_t>(left.literals.size()));
-      left.weights.push_back(weight);
-      left.hard.push_back(hard);
-    };
     const auto went = [&](std::size_t i) {
       return state_[literal(i)] == kWent || state_[root(literal(i) ^ 1)] == kWent;
     };
@@ -258,12 +247,12 @@ class IndependentSet {
         left.literals.push_back(Clauses::literal(root(literal(i))));
       const std::uint32_t l = literal(begin);
       const bool wish = !left_.hard[c] && to - begin == 1 && state_[l] != kOther;
-      end(wish ? weight_[l] : left_.weights[c], left_.hard[c]);
+      left.end(wish ? weight_[l] : left_.weights[c], left_.hard[c]);
     });
     for (std::uint32_t l = 0; l < state_.size(); ++l) {
       if (state_[l] != kTrue && state_[l] != kFalse) continue;
       left.literals.push_back(Clauses::literal(state_[l] == kTrue ? l : l ^ 1));
-      end(0, 1);
+      left.end(0, 1);
     }
     left_ = std::move(left);
   }

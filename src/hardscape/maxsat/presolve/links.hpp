@@ -11,37 +11,9 @@
 #include <vector>
 
 #include "maxsat/instance.hpp"
+#include "maxsat/presolve/left.hpp"
 
 namespace hardscape::maxsat {
-
-// A formula that presolve has left, and the numbers that its variables had, from 1.
-struct Left {
-  std::vector<std::int32_t> original, literals, offsets;
-  std::vector<std::int64_t> weights;
-  std::vector<std::uint8_t> hard;
-
-  std::size_t clauses() const { return weights.size(); }
-};
-
-// What went, in order, by the numbers of the whole formula: literals of the variables, and of each
-// others, as those of the clauses that hold it: it is true where one of them is false. Of two
-// literals of a move the first may be made true where the second one is, which then no longer
-// matters.
-struct Links {
-  std::vector<std::int32_t> gone, offsets{0}, literals, moves;
-
-  void append(const Links& more) {
-    const auto add = [](std::vector<std::int32_t>& to, const std::vector<std::int32_t>& from) {
-      to.insert(to.end(), from.begin(), from.end());
-    };
-    const auto before = static_cast<std::int32_t>(literals.size());
-    add(gone, more.gone);
-    add(literals, more.literals);
-    add(moves, more.moves);
-    for (std::size_t i = 1; i < more.offsets.size(); ++i)
-      offsets.push_back(before + more.offsets[i]);
-  }
-};
 
 class Linking {
  public:
@@ -78,9 +50,7 @@ class Linking {
     met_.assign(kFirstSlots, 0);
     for (std::size_t c = 0; c < left_.clauses(); ++c) {
       if (stopped_(c)) return false;
-      if (!is_pair(c)) continue;
-      const std::int32_t* const pair = &left_.literals[left_.offsets[c]];
-      add(Clauses::code(pair[0]), Clauses::code(pair[1]));
+      if (left_.is_pair(c)) add(left_.code(c, 0), left_.code(c, 1));
     }
     for (std::uint32_t v = 0; v < only_.size(); ++v) {
       if (stopped_(v)) return false;
@@ -93,31 +63,26 @@ class Linking {
     return true;
   }
 
-  bool is_pair(std::size_t c) const {
-    return left_.hard[c] && left_.offsets[c + 1] - left_.offsets[c] == 2;
-  }
-
   // Which variables are in hard clauses of two literals alone; few of them that are linked to
   // others of hard clauses of two and three are parts of sums, which a prover knows as a whole.
   void find() {
     only_.assign(left_.original.size(), 1);
     for (std::size_t c = 0; c < left_.clauses(); ++c) {
-      if (is_pair(c)) continue;
+      if (left_.is_pair(c)) continue;
       for (std::int32_t i = left_.offsets[c]; i < left_.offsets[c + 1]; ++i)
         only_[Clauses::variable(left_.literals[i])] = 0;
     }
     std::vector<std::uint8_t> ruled(only_.size(), 1), linked(only_.size());
     for (std::size_t c = 0; c < left_.clauses(); ++c) {
-      if (left_.hard[c] && left_.offsets[c + 1] - left_.offsets[c] <= 3) continue;
+      if (left_.hard[c] && left_.length(c) <= 3) continue;
       for (std::int32_t i = left_.offsets[c]; i < left_.offsets[c + 1]; ++i)
         ruled[Clauses::variable(left_.literals[i])] = 0;
     }
     for (std::size_t c = 0; c < left_.clauses(); ++c) {
-      if (!is_pair(c)) continue;
-      const std::int32_t* const pair = &left_.literals[left_.offsets[c]];
-      for (const int k : {0, 1}) {
-        const std::uint32_t other = Clauses::variable(pair[1 - k]);
-        if (ruled[other] && !only_[other]) linked[Clauses::variable(pair[k])] = 1;
+      if (!left_.is_pair(c)) continue;
+      for (const std::size_t k : {0, 1}) {
+        const std::uint32_t other = left_.code(c, 1 - k) >> 1;
+        if (ruled[other] && !only_[other]) linked[left_.code(c, k) >> 1] = 1;
       }
     }
     std::size_t parts = 0;
@@ -136,10 +101,8 @@ class Linking {
   bool prevail() const {
     std::vector<std::uint8_t> signs(only_.size());
     const auto pairs = [&](auto&& act) {
-      for (std::size_t c = 0; c < left_.clauses(); ++c) {
-        const std::int32_t* const pair = &left_.literals[left_.offsets[c]];
-        if (is_pair(c)) act(Clauses::code(pair[0]), Clauses::code(pair[1]));
-      }
+      for (std::size_t c = 0; c < left_.clauses(); ++c)
+        if (left_.is_pair(c)) act(left_.code(c, 0), left_.code(c, 1));
     };
     pairs([&](std::uint32_t a, std::uint32_t b) {
       signs[a >> 1] |= 1 << (a & 1);
@@ -205,24 +168,17 @@ class Linking {
           grown_ += 2;
         }
     links.gone.push_back(left_.original[v]);
-    for (const std::uint32_t a : with) links.literals.push_back(named(a));
+    for (const std::uint32_t a : with) links.literals.push_back(left_.named(a));
     links.offsets.push_back(static_cast<std::int32_t>(links.literals.size()));
     std::vector<std::uint32_t>().swap(beside_[2 * v]);
     std::vector<std::uint32_t>().swap(beside_[2 * v + 1]);
     return true;
   }
 
-  // A literal by the number that its variable has in the whole formula.
-  std::int32_t named(std::uint32_t l) const {
-    const std::int32_t number = left_.original[l >> 1];
-    return l & 1 ? -number : number;
-  }
-
   // Leaves out what went, adds what it left, and numbers the variables anew.
   void collect() {
     const auto went = [&](std::size_t c) {
-      const std::int32_t* const pair = &left_.literals[left_.offsets[c]];
-      return is_pair(c) && (gone(Clauses::code(pair[0])) || gone(Clauses::code(pair[1])));
+      return left_.is_pair(c) && (gone(left_.code(c, 0)) || gone(left_.code(c, 1)));
     };
     std::erase_if(fresh_, [&](const auto& pair) { return gone(pair.first) || gone(pair.second); });
     std::vector<std::int32_t> number(only_.size());
@@ -240,22 +196,17 @@ class Linking {
     const auto put = [&](std::uint32_t l) {
       left.literals.push_back(l & 1 ? -number[l >> 1] : number[l >> 1]);
     };
-    const auto end = [&](std::int64_t weight, std::uint8_t hard) {
-      left.offsets.push_back(static_cast<std::int32_t>(left.literals.size()));
-      left.weights.push_back(weight);
-      left.hard.push_back(hard);
-    };
     left.offsets.push_back(0);
     for (std::size_t c = 0; c < left_.clauses(); ++c) {
       if (went(c)) continue;
       for (std::int32_t i = left_.offsets[c]; i < left_.offsets[c + 1]; ++i)
         put(Clauses::code(left_.literals[i]));
-      end(left_.weights[c], left_.hard[c]);
+      left.end(left_.weights[c], left_.hard[c]);
     }
     for (const auto& [a, b] : fresh_) {
       put(a);
       put(b);
-      end(0, 1);
+      left.end(0, 1);
     }
     left_ = std::move(left);
   }

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "maxsat/instance.hpp"
-#include "maxsat/presolve/links.hpp"
+#include "maxsat/presolve/left.hpp"
 
 namespace hardscape::maxsat {
 
@@ -75,9 +75,7 @@ class Presolve {
       live(c, open);
       for (const std::uint32_t l : open)
         left.literals.push_back(l & 1 ? -number[l >> 1] : number[l >> 1]);
-      left.offsets.push_back(static_cast<std::int32_t>(left.literals.size()));
-      left.weights.push_back(weight(c));
-      left.hard.push_back(given_.hard[c]);
+      left.end(weight(c), given_.hard[c]);
     }
     return left;
   }
