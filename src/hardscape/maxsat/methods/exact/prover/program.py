@@ -13,6 +13,8 @@ _LARGEST = 1000.0
 #: Rows that the simplex method is told at once, at least and for each variable; of more, those that lack most
 #: join round by round, at least so many and half as many as there are variables. Less than the last is nothing.
 _AT_ONCE, _EACH, _JOIN, _LACK = 2000, 10, 400, 1e-6
+#: How often a run asks in vain whether its time is over: about once a pivot.
+_STEPS = 10
 
 
 def installed() -> bool:
@@ -53,6 +55,7 @@ class Program:
         highs.addCols(columns, prices / self._unit, zeros, ones, 0, empty, none, zeros[:0])
         weights = np.ones(len(literals), dtype=np.int64) if weights is None else weights
         self.rows = Rows(columns, literals, np.asarray(sizes), np.asarray(least), weights)
+        self._asked = 0  # whether its time is over, in this run
         self.pivots, self.value = 0, -np.inf  # of the last run, and of the rows that were told
         self._told = self._columns[:0]  # numbers of the rows that the solver knows, in its order
         self._others = np.arange(0)
@@ -97,10 +100,15 @@ class Program:
         return len(order) > 0
 
     def ask(self, ended: Callable[[], bool]) -> None:
-        """Have the solver ask now and then whether its time is over."""
+        """Have the solver ask now and then whether its time is over.
+
+        Each run has a few steps first, or runs whose time is over when they have begun would come to nothing
+        again and again.
+        """
 
         def asked(kind: Any, message: str, told: Any, answer: Any, data: Any) -> None:
-            answer.user_interrupt = ended()
+            self._asked += 1
+            answer.user_interrupt = self._asked > _STEPS and ended()
 
         kinds = self._highspy.cb.HighsCallbackType
         self._solver.setCallback(asked, None)
@@ -147,6 +155,7 @@ class Program:
         """Whether there are such values; None where that was not found out."""
         kinds, self.pivots = self._highspy.HighsModelStatus, 0
         while True:
+            self._asked = 0
             self._solver.run()
             self.pivots += int(self._solver.getInfo().simplex_iteration_count)
             status = self._solver.getModelStatus()
