@@ -283,7 +283,7 @@ def test_what_grows_has_whole_turns_while_exchanges_wait_for_it(monkeypatch):
         walker.flips += flips
         had[type(search)].append(flips)
     assert had[Patient] == [64 >> 3, 128, 256, 512, 1024]
-    assert had[Falling] == [64, 64, 64, 64, 128]
+    assert had[Falling] == [64, 128, 256, 512, 1024]
 
 
 @pytest.mark.parametrize("nearly", [True, False])

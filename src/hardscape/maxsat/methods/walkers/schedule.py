@@ -209,7 +209,7 @@ class Schedule:
                 before, kind = search.cost(), type(search)
                 halved = vain.get(kind, 0)
                 if led:
-                    less = self.standing.less(search, turn >> halved, late)
+                    less = self.standing.less(search, turn, late)
                     yield search, less if search is weighing else turn
                 elif far:
                     yield search, turn if search is weighing else turn >> max(_QUARTER, halved)
