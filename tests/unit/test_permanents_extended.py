@@ -45,11 +45,14 @@ def test_values_are_rounded_once(n):
 
 
 def test_digits_that_double_precision_loses():
-    matrix = positive(18)
-    exact = float(hardscape.permanent(matrix, threads=1, precision="exact"))
-    double = glynn(matrix, devices=engine.resolve("cpu", threads=1)).value
-    assert permanent(matrix).value == pytest.approx(exact, rel=2e-16)
-    assert abs(double - exact) > 1e-15 * exact
+    lost = []
+    for n in range(16, 21):  # of one matrix alone roundings may cancel, on some instruction sets
+        matrix = positive(n)
+        exact = float(hardscape.permanent(matrix, threads=1, precision="exact"))
+        double = glynn(matrix, devices=engine.resolve("cpu", threads=1)).value
+        assert permanent(matrix).value == pytest.approx(exact, rel=2e-16)
+        lost.append(abs(double - exact) / exact)
+    assert max(lost) > 1e-15
 
 
 @pytest.mark.parametrize("n", [2, 5, 8, 12])
