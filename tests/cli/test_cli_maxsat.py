@@ -15,6 +15,7 @@ import pytest
 from hardscape import cli, maxsat, native
 from hardscape.cli import main
 from hardscape.cli.early import Costs
+from hardscape.cli.maxsat import _Bounds
 from hardscape.errors import Interrupted
 from hardscape.maxsat import CellularOptions, Formula, anytime, cellular_search
 from hardscape.maxsat.formats import FORMATS
@@ -67,7 +68,7 @@ def test_lower_bounds_are_told(tmp_path, capsys, check):
     bounds = [int(line.removeprefix("lb ")) for line in lines(out, "c") if line.startswith("lb ")]
     assert bounds
     assert bounds == sorted(bounds)
-    assert bounds[-1] <= least == int(lines(out, "o")[-1])
+    assert bounds[-1] == least == int(lines(out, "o")[-1])
 
 
 def test_feasible(large, capsys):
@@ -518,3 +519,19 @@ def test_a_stopped_search_without_solvers_names_them(large, capsys, monkeypatch)
     monkeypatch.setattr("hardscape.maxsat.methods.installed.can_prove", lambda: False)
     main(["maxsat", str(large), "--method", "weighting", "--time-limit", "0.1"])
     assert any("hardscape[sat]" in line for line in lines(capsys.readouterr().out, "c"))
+
+
+def test_a_bound_that_comes_just_after_another_is_told_soon(capsys):
+    """Not only when the next one comes."""
+    bounds = _Bounds()
+    for lower in (1, 2, 3):
+        bounds.raised(-1, lower)
+    assert lines(capsys.readouterr().out, "c") == ["lb 0"]
+    told = []
+    while not told:
+        time.sleep(0.01)
+        told = lines(capsys.readouterr().out, "c")
+    bounds.raised(-1, 4)
+    bounds.end()
+    assert told == ["lb 2"]
+    assert lines(capsys.readouterr().out, "c") == ["lb 3"]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import time
+import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -130,6 +131,7 @@ def maxsat(
     ahead = search.method in ("auto", "exact") and search.max_flips is None
     held = run.checkpoint is not None or run.executor is not None  # which the search may refuse
     costs = Costs(quiet=output.json, ahead=ahead, held=held) if taken is None else taken[1]
+    bounds = _Bounds()
     try:
         formula = costs.read(file, format) if taken is None else taken[0]
         with signals_wait():
@@ -143,12 +145,14 @@ def maxsat(
             **vars(run),
             progress=output.json,  # else the costs tell how far it is
             on_improvement=partial(costs.improved, formula.offset),
-            on_bound=None if output.json else _Bounds(formula.offset),
+            on_bound=None if output.json else partial(bounds.raised, formula.offset),
         )
     except KeyboardInterrupt as stop:
         if not isinstance(stop, Interrupted) or stop.result is None:  # before the search began
             return report_early(stop, output.json, costs)
         result = stop.result
+    finally:
+        bounds.end()
     costs.let_go()
     _report(formula, result, output)
     return EXIT_CODES[result.status]
@@ -238,17 +242,43 @@ def _list(
 
 
 class _Bounds:
-    """Prints lower bounds, a few times a second."""
+    """Prints lower bounds, a few times a second, and the last one soon."""
 
-    def __init__(self, offset: int) -> None:
-        self._offset = offset
-        self._next = 0.0
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._untold: int | None = None
+        self._timer: threading.Timer | None = None  # while the next one is not to be told yet
 
-    def __call__(self, lower: int) -> None:
-        now = time.monotonic()
-        if now >= self._next:
-            say(f"c lb {lower + self._offset}")
-            self._next = now + _BETWEEN_BOUNDS
+    def raised(self, offset: int, lower: int) -> None:
+        """Tell of a bound, now or when others that come soon are in."""
+        with self._lock:
+            self._untold = lower + offset
+            if self._timer is None:
+                self._tell()
+
+    def _tell(self) -> None:
+        if self._untold is None:
+            return
+        say(f"c lb {self._untold}")
+        self._untold = None
+        self._timer = threading.Timer(_BETWEEN_BOUNDS, self._again)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _again(self) -> None:
+        # Where nothing can be printed the thread that prints next says so.
+        with self._lock, suppress(OSError):
+            self._timer = None
+            self._tell()
+
+    def end(self) -> None:
+        """Tell the last one; no other comes."""
+        with self._lock:
+            if self._untold is not None:
+                say(f"c lb {self._untold}")
+            if self._timer is not None:
+                self._timer.cancel()
+            self._untold = None
 
 
 def _report(formula: Formula, result: MaxsatResult, output: PlotOptions) -> None:

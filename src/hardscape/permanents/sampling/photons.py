@@ -92,7 +92,7 @@ def _completed(amplitudes: NDArray[Any], used: NDArray[np.bool_]) -> NDArray[Any
     lost, vectors = np.linalg.eigh(np.eye(columns.shape[1]) - columns.conj().T @ columns)
     if lost.min(initial=0.0) < -_TOLERANCE:
         raise InputError(
-            f"a amplifies: its largest singular value is {np.sqrt(1 - lost.min()):.6g} in the inputs "
+            f"the matrix amplifies: its largest singular value is {np.sqrt(1 - lost.min()):.6g} in the inputs "
             "with photons; 1 or less is accepted (a unitary matrix, some of its columns, or less)"
         )
     absorbed = lost > _TOLERANCE

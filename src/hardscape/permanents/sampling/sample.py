@@ -129,7 +129,7 @@ def sample(
     Raises
     ------
     InputError
-        If `a` amplifies, or the photons are not understood.
+        If `a` amplifies (has a singular value above 1), or the photons are not understood.
     DeviceError
         If `device` is a GPU.
     BudgetError
