@@ -216,3 +216,10 @@ def test_a_question_in_short_looks_has_room_for_more_and_more_clauses(pairs, ans
     given = len(places + alone * pairs)
     assert given < oracle._solver.nof_clauses() < 10 * given or answer
     assert answer or oracle.core() == []
+
+
+def test_a_proof_here_does_not_wait_for_a_first_assignment(alone, monkeypatch):
+    monkeypatch.setattr(exact, "asks_in_vain", lambda task: pytest.fail("a search may go on"))
+    monkeypatch.setattr(near, "_HERE", 60.0)  # on a busy machine
+    result = maxsat.solve(formula_of(1, 0.3), method="exact", threads=1, seed=1, time_limit=60)
+    assert result.status == "OPTIMUM FOUND"

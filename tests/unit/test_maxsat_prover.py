@@ -489,6 +489,41 @@ def test_all_clauses_together_hold_or_cost_the_lightest(seed):
     assert whole.cost == best
 
 
+class Waited(Silent):
+    """A board that somebody waits for."""
+
+    patience = 0.02
+
+
+@pytest.mark.parametrize(("count", "cost", "asked"), [(12, 1, True), (12, 40, False), (8, 1, True)])
+def test_all_clauses_are_asked_for_at_first_where_little_is_violated(
+    count, cost, asked, monkeypatch
+):
+    holes = range(11)
+    at = [[11 * i + j + 1 for j in holes] for i in range(count)]
+    twice = [[-a, -b] for hole in zip(*at, strict=True) for a, b in itertools.combinations(hole, 2)]
+    clauses = at + twice
+    told = {
+        "variables": 11 * count,
+        "clauses": clauses,
+        "weights": [1] * len(clauses),
+        "hard": [0] * len(clauses),
+    }
+    questions = []
+    ask = oracles.Oracle.ask
+    monkeypatch.setattr(
+        oracles.Oracle, "ask", lambda self, *how: questions.append(self) or ask(self, *how)
+    )
+    monkeypatch.setattr(prover.Costs, "of", lambda *_: pytest.fail("wishes are made"))
+    monkeypatch.setattr(prover, "_PLAIN_EACH", 1e-3 if count < 11 else 1e-9)  # one is never over
+    board = Waited()
+    board.cost, board.model = cost, [-v for v in range(1, 11 * count + 1)]
+    with pytest.raises(boards.Settled if count < 11 else pytest.fail.Exception):
+        prover.prove(told, board)
+    assert bool(questions) == asked
+    assert board.cost == (0 if count < 11 else cost)
+
+
 @pytest.mark.parametrize("broken", [False, True])
 def test_cores_wait_for_the_plain_question(broken, monkeypatch):
     at = np.arange(1, 133).reshape(12, 11)

@@ -33,7 +33,7 @@ from hardscape.maxsat.task import SMALL, Method, Task, Walks
 _BEFORE, _BEFORE_TARGET = 0.04, 0.1
 #: The same before tables are thought of, which take long to plan for what is found at once; and of each step
 #: before a proof in this process, which takes no time to begin: a step that finds nothing is the last one.
-_BEFORE_TABLES = 0.01
+_BEFORE_TABLES = 0.006
 #: The same on one thread as long as hard clauses stay violated that a solver is asked about.
 _BEFORE_FEASIBLE = 0.3
 #: Share of the time limit, and most seconds, that is searched before the proof where the search is not the
@@ -128,7 +128,8 @@ class Exact(Method):
                 known, steps = (incumbent.best, incumbent.lower), steps - 1
                 walk(_BEFORE_TABLES)
         left = options.deadline.left
-        at_once = at_once and (left is None or not asks_in_vain(task))
+        small = len(task.presolved.formula.literals) <= SMALL
+        at_once = at_once and (small or left is None or not asks_in_vain(task))
         if len(options.devices) > 1 or at_once:
             return
         local = replace(local, endless=True)  # one that ends begins anew

@@ -12,6 +12,8 @@ from .costs import Costs
 #: Wishes that are looked through for pairs that exclude one another, those that are so whatever the time, and
 #: pairs, each twice, up to which those that are left are counted anew.
 _MOST_PAIRED, _FEW_PAIRED, _MOST_PAIRS = 5000, 1000, 100_000
+#: Wishes between two looks at the board, which take as long as a short propagation.
+_BETWEEN_LOOKS = 16
 
 
 def exclusions(costs: Costs) -> dict[int, set[int]]:
@@ -20,8 +22,9 @@ def exclusions(costs: Costs) -> dict[int, set[int]]:
     if len(costs.weight) > _MOST_PAIRED:
         return against
     oracle, gained, wished = costs.oracle, 0, set(costs.weight)
-    for wish in list(costs.weight):
-        costs.board.look()
+    for i, wish in enumerate(list(costs.weight)):
+        if i % _BETWEEN_LOOKS == 0:
+            costs.board.look()
         if oracle.late() and len(costs.weight) > _FEW_PAIRED:
             break
         possible, implied = oracle.follows(wish)
@@ -35,8 +38,9 @@ def exclusions(costs: Costs) -> dict[int, set[int]]:
             continue
         if others := wished.intersection(map(neg, implied)):
             against[wish] = others
-    for wish, others in list(against.items()):
-        costs.board.look()
+    for i, (wish, others) in enumerate(list(against.items())):
+        if i % _BETWEEN_LOOKS == 0:
+            costs.board.look()
         for other in [x for x in others if wish not in against.get(x, ())]:  # few
             against.setdefault(other, set()).add(wish)
     if gained:
@@ -85,14 +89,15 @@ def cliques(
     order = [(sign * d, wish) for wish, d in degree.items()]
     heapq.heapify(order)
     while order:
-        look()
         d, wish = heapq.heappop(order)
         if d != sign * degree[wish] or not left[wish]:
             continue
-        clique = [wish]
-        for other in sorted(against[wish], key=lambda other: sign * degree[other]):
-            if left[other] and against[other].issuperset(clique):
+        look()
+        clique, common = [wish], against[wish]
+        for other in sorted(common, key=degree.__getitem__, reverse=sign < 0):
+            if other in common and left[other]:
                 clique.append(other)
+                common = common & against[other]
         if len(clique) == 1:
             continue
         paid = min(left[member] for member in clique)

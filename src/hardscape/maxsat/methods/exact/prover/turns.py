@@ -13,6 +13,7 @@ from .branching import Branching
 from .cores import Cores, Simplified
 from .costs import Costs
 from .linear import Linear
+from .oracle import Oracle
 from .tries import begin, circuit
 from .trim import trim
 
@@ -31,6 +32,9 @@ _MORE = 0.05
 _TRIMMED = 0.2
 #: The same for the question whether all clauses hold, where none is hard.
 _PLAIN = 5.0
+#: The same of a short proof for each literal, where violated clauses weigh no more than such a share of all:
+#: about what it takes to tell a solver the clauses with a wish of each.
+_PLAIN_EACH, _NEARLY_ALL = 4e-6, 0.02
 #: Solvers of the provers by number.
 _SOLVERS = ("g4", "g4", "m22", "mcm")
 #: Where the cores raised the lower bound by at least such a share of what is left, they go on at once.
@@ -50,12 +54,36 @@ def prove(formula: dict[str, Any], board: Board, number: int = 0) -> None:
         rows = list(zip(*(formula[name] for name in names), strict=True))
         random.Random(number).shuffle(rows)
         formula = formula | dict(zip(names, zip(*rows, strict=True), strict=True))
+    whole = not (number or board.check or any(formula["hard"]))
+    if whole and board.patience < math.inf:
+        _ask_for_all(formula, board)
     costs = Costs.of(formula, board, _SOLVERS[number % len(_SOLVERS)])
     breaking, plain = formula.get("breaking", list), None
-    if not (number or board.check or any(formula["hard"])) and board.patience == math.inf:
+    if whole and board.patience == math.inf:
         least = min(formula["weights"], default=0)
         plain = Simplified(costs, formula["clauses"], least, breaking())
     improve(costs, alone=number % 2 == 1, breaking=breaking, plain=plain)
+
+
+def _ask_for_all(formula: dict[str, Any], board: Board) -> None:
+    """Ask for a moment whether all clauses hold, where little is violated and none is hard; `Settled` if so.
+
+    With a wish of each clause, all of them assumed or demanded, the same question takes many times longer.
+    """
+    clauses, weights = formula["clauses"], formula["weights"]
+    board.look()
+    if board.cost is None or board.cost > _NEARLY_ALL * sum(weights):
+        return
+    oracle = Oracle(clauses, board, "m22")
+    oracle.until = time.thread_time() + _PLAIN_EACH * sum(map(len, clauses))
+    answer = oracle.ask([])
+    if answer:
+        model = {abs(x): x for x in oracle.model()}
+        board.offer(0, [model.get(v, -v) for v in range(1, formula["variables"] + 1)])
+    if answer is False:
+        board.raise_to(min(weights))
+    oracle.delete()
+    board.look()
 
 
 def improve(
