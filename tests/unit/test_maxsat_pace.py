@@ -33,34 +33,18 @@ def test_first_assignments_come_where_literals_are_few_for_each_wish():
     assert pace.first_ones(SOFT) == 0.0
 
 
-def test_a_walker_gets_on_while_its_last_finds_count():
-    walker = Pace()
-    assert not walker.gets_on
+def test_a_walker_is_still_where_three_quarters_of_its_time_were_in_vain():
+    walker, best = Pace(), found(1000)
+    assert walker.still(1.0)
     walker.walked(1.0, None, found(5, hard=2))
-    assert not walker.gets_on  # the hard clauses do not hold yet
-    walker.walked(1.0, found(5, hard=2), found(1000))
-    assert walker.gets_on
-    walker.walked(3.0, found(1000), found(999))  # a little, and the first one was long ago
-    assert not walker.gets_on
-    best = found(999)
-    for cost in (996, 993, 990):  # each too little, together enough
-        walker.walked(0.1, best, found(cost))
-        best = found(cost)
-    assert walker.gets_on
-    walker.walked(10.0, best, best)
-    assert not walker.gets_on
-    assert walker.seconds == pytest.approx(15.3)
-
-
-def test_a_walker_is_stuck_where_half_of_its_time_was_in_vain():
-    walker = Pace()
-    assert walker.stuck
-    walker.walked(1.0, found(1000), found(999))
-    assert not walker.stuck
-    walker.walked(0.9, found(999), found(999))
-    assert not walker.stuck
-    walker.walked(0.2, found(999), found(999))
-    assert walker.stuck
+    assert walker.still(1.0)  # the hard clauses do not hold yet
+    walker.walked(1.0, found(5, hard=2), best)
+    assert not walker.still(1.0)
+    walker.walked(5.9, best, best)
+    assert [walker.still(part) for part in (1.0, 0.99)] == [False, True]
+    walker.walked(0.2, best, best)
+    assert walker.still(1.0)
+    assert (walker.seconds, walker.idle) == (pytest.approx(8.1), pytest.approx(6.1))
 
 
 @pytest.mark.parametrize("gets_on", [True, False])
@@ -145,16 +129,17 @@ def test_a_search_has_less_of_a_limit_alone_the_longer_that_is():
     ],
 )
 def test_a_proof_begins_where_the_search_finds_nothing(limit, lower, pays):
+    best = found(100)
     task: Any = SimpleNamespace(
-        incumbent=SimpleNamespace(best=found(100), lower=lower),
+        incumbent=SimpleNamespace(best=best, lower=lower),
         options=SimpleNamespace(deadline=SimpleNamespace(left=limit)),
         presolved=SimpleNamespace(formula=PARTIAL),
     )
     walker = Pace()
-    walker.walked(0.06, None, found(100))
+    walker.walked(0.06, None, best)
     when = ""
     for tenth in range(1, 9):
-        walker.walked(0.1, found(100), found(100))
+        walker.walked(0.1, best, best)
         when += str(tenth) * pace.proof_pays(task, walker, limit, able=True)
         asking = pace.proof_pays(task, walker, limit, able=True, asking=True)
         assert asking == (lower > 0)  # the same already
@@ -246,27 +231,28 @@ def test_a_proof_of_a_circuit_begins_where_the_search_is_silent_and_asks_a_solve
     assert not pays(0.9, 1.1, able=True)
 
 
-def test_a_search_is_silent_where_it_is_stuck_for_half_a_second():
+def test_a_search_is_silent_where_half_of_its_time_and_half_a_second_were_in_vain():
     told, best = [], found(100)
     for first, later in ((0.1, 0.3), (0.1, 0.6), (1.0, 0.6), (1.0, 1.1)):
         walker = Pace()
         walker.walked(first, None, best)
         walker.walked(later, best, best)
-        told.append((walker.stuck, walker.silent))
-    assert told == [(True, False), (True, True), (False, False), (True, True)]
+        told.append(walker.silent)
+    assert told == [False, True, False, True]
 
 
 def test_up_to_a_short_limit_a_proof_begins_where_the_search_finds_nothing():
+    best = found(100)
     task: Any = SimpleNamespace(
-        incumbent=SimpleNamespace(best=found(100), lower=0),
+        incumbent=SimpleNamespace(best=best, lower=0),
         options=SimpleNamespace(deadline=SimpleNamespace(left=0.9)),
         presolved=SimpleNamespace(formula=PARTIAL),
     )
     walker, when = Pace(), ""
-    walker.walked(0.06, None, found(100))
+    walker.walked(0.06, None, best)
     for twentieth in range(1, 8):
         when += str(twentieth) * pace.proof_pays(task, walker, 1.0, able=True)
-        walker.walked(0.05, found(100), found(100))
+        walker.walked(0.05, best, best)
     assert when == "567"
 
 

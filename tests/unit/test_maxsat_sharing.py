@@ -24,113 +24,63 @@ def found(cost, hard=0):
     return Improvement(0.0, cost, hard, 0, NONE)
 
 
-def shares(events, first=0.2, best=None):
-    """After each turn: (what the walker found, what the prover found before, lower bound)."""
-    best = best or found(1000)
-    sharing = Sharing(first, best, 0)
-    seen = []
-    for walker, prover, lower in events:
-        before = prover or best
-        best = walker or before
-        sharing.judge(before, best, lower, 0.1)
-        seen.append(round(sharing.of(best), 3))
-    return seen
+def idle(seconds=10.0):
+    """A walker that found something in its first second, and then nothing for so many."""
+    walker, best = Pace(), found(1000)
+    walker.walked(1.0, None, best)
+    walker.walked(seconds, best, best)
+    return walker
 
 
-def test_the_side_that_finds_more_has_more():
-    assert shares([(found(990), None, 0), (found(980), None, 0)]) == [0.3, 0.4]
-    assert shares([(None, found(990), 0), (None, found(980), 0)], first=0.5) == [0.4, 0.3]
-    assert shares([(found(980), found(990), 0)], first=0.5) == [0.5]
+def test_a_walker_that_finds_has_most():
+    best, better = found(1000), found(999)
+    sharing = Sharing(0.3, best, 0, idle(1.0), ends=time.monotonic() + 4.0)
+    assert (
+        sharing.of(best, 1, 9.0) == 0.9
+    )  # it found something in the last three eighths of its time
+    sharing.judge(best, best, 4.0)
+    assert sharing.of(best, 1, 1.0) == 0.2
+    sharing.judge(best, better, 0.1)
+    assert sharing.of(better, 1, 1.1) == 0.9
 
 
-def test_where_neither_finds_more_they_share_alike():
-    nothing = [(None, None, 0)] * 5
-    assert shares(nothing) == [0.3, 0.4, 0.5, 0.5, 0.5]
-    assert shares([(found(9), None, 0), *nothing]) == [0.3, 0.4, 0.5, 0.5, 0.5, 0.5]
-    assert shares([(None, found(9), 0), *nothing], first=0.8) == [0.7, 0.8, 0.8, 0.8, 0.8, 0.8]
+@pytest.mark.parametrize("promising", [True, False])
+def test_a_prover_that_finds_has_most(promising):
+    best, known = found(1000), Prospects(promising=promising)
+    sharing = Sharing(0.9, best, 0, idle(), ends=time.monotonic() + 4.0, prospects=known)
+    assert sharing.of(best, 0, 1.0, able=True) == (0.2 if promising else 0.9)
+    better = found(990)
+    assert sharing.of(better, 0, 2.0, able=True) == 0.2
+    sharing.judge(better, better, 0.1)
+    assert [sharing.of(better, 0, at, able=True) for at in (5.9, 6.1)] == [0.2, 0.9]
 
 
-def test_a_walker_at_its_end_has_least():
-    best = found(9)
-    sharing = Sharing(0.8, found(10), 0)
-    sharing.judge(found(10), best, 0, 1.0)
-    seen = []
-    for _ in range(10):
-        sharing.judge(best, best, 0, 1.0)
-        seen.append(round(sharing.of(best), 1))
-    assert seen == [0.8] * 4 + [
-        0.7,
-        0.6,
-        0.5,
-        0.4,
-        0.3,
-        0.2,
-    ]  # from five times the time of the last find on
-    sharing.judge(best, found(8), 0, 1.0)
-    assert sharing.of(found(8)) == pytest.approx(0.3)
-
-
-def test_a_bound_that_closes_the_gap_is_a_find():
-    assert shares([(None, None, 100), (None, None, 200)], first=0.4) == [0.3, 0.2]
-    assert shares([(None, None, 10), (None, None, 20)], first=0.4) == [0.5, 0.5]
-
-
-def limited(lower, proved, left, turns=10):
-    """Shares after turns in which neither finds more, with so many seconds of the prover and left."""
+def limited(lower, proved, left):
+    """The walker's share where neither finds more, with so many seconds of the prover and left."""
     best = found(1000)
-    sharing = Sharing(0.5, best, 0, ends=time.monotonic() + left)
-    sharing.judge(best, best, lower, 0.01, proved)
-    seen = []
-    for _ in range(turns):
-        sharing.judge(best, best, lower, 0.01, proved)
-        seen.append(round(sharing.of(best), 3))
-    return seen
+    known = Prospects(shown=0.0)
+    return Sharing(0.5, best, 0, idle(), time.monotonic() + left, known).of(best, lower, proved)
 
 
-def test_where_the_bounds_will_not_meet_the_search_has_nearly_all():
-    assert limited(lower=10, proved=1.0, left=20.0)[-1] == 0.95  # 99 s more
-    assert limited(lower=500, proved=1.0, left=20.0)[-1] == 0.5  # 1 s more
-    assert limited(lower=10, proved=1.0, left=math.inf)[-1] == 0.5
-    assert limited(lower=0, proved=0.1, left=20.0)[-1] == 0.5  # it has hardly begun
-    assert limited(lower=0, proved=9.0, left=20.0)[-1] == 0.95
+def test_where_the_bounds_will_not_meet_the_search_has_most():
+    assert limited(lower=10, proved=1.0, left=10.0) == 0.9  # 99 s more
+    assert limited(lower=10, proved=0.0, left=10.0) == 0.5  # it has not begun
+    assert limited(lower=10, proved=1.0, left=math.inf) == 0.5
+    assert limited(lower=0, proved=0.1, left=10.0) == 0.5  # it has hardly begun
+    assert limited(lower=0, proved=9.0, left=10.0) == 0.9
 
 
 def test_where_limits_are_long_that_is_not_said_of_a_proof_that_had_little_of_it():
-    assert limited(lower=10, proved=9.0, left=60.0)[-1] == 0.5
-    assert limited(lower=10, proved=11.0, left=60.0)[-1] == 0.95
-    assert limited(lower=10, proved=69.0, left=300.0)[-1] == 0.5
-    assert limited(lower=10, proved=71.0, left=300.0)[-1] == 0.95
+    assert limited(lower=10, proved=9.0, left=60.0) == 0.5
+    assert limited(lower=10, proved=11.0, left=60.0) == 0.9
+    assert limited(lower=10, proved=69.0, left=300.0) == 0.5
+    assert limited(lower=10, proved=71.0, left=300.0) == 0.9
 
 
-def test_half_of_it_where_it_has_come_to_its_end():
-    best = found(9)
-    sharing = Sharing(0.3, found(10), 0, ends=time.monotonic() + 60.0)
-    sharing.judge(found(10), best, 1, 1.0, 30.0)
-    for _ in range(20):
-        sharing.judge(best, best, 1, 1.0, 30.0)
-    assert sharing.of(best) == pytest.approx(0.5)
-
-
-def test_little_is_left_to_a_walker_at_its_end_where_the_bounds_are_near():
-    best = found(30)
-    for lower, share in ((26, 0.2), (27, 0.05), (29, 0.05)):
-        sharing = Sharing(0.5, found(31), 0)
-        sharing.judge(found(31), best, lower, 1.0)
-        for _ in range(20):
-            sharing.judge(best, best, lower, 1.0)
-        assert sharing.of(best) == pytest.approx(share)
-    sharing.judge(best, found(29), 29, 1.0)
-    assert sharing.of(found(29)) > 0.05
-
-
-def test_a_bound_that_will_not_meet_the_other_one_is_no_find():
+def test_little_is_left_to_a_walker_that_waits_where_the_bounds_are_near():
     best = found(1000)
-    sharing = Sharing(0.5, best, 0, ends=time.monotonic() + 60.0)
-    seen = []
-    for lower in (100, 200, 300):
-        sharing.judge(best, best, lower, 0.01, 100.0)
-        seen.append(round(sharing.of(best), 3))
-    assert seen == [0.6, 0.7, 0.8]
+    assert Sharing(0.5, best, 0, idle()).of(best, 799, 1.0) == 0.2
+    assert Sharing(0.5, best, 0, idle()).of(best, 801, 1.0) == 0.05
 
 
 @pytest.mark.parametrize("best", [None, found(3, hard=20)])
@@ -154,20 +104,6 @@ def test_half_is_a_walkers_that_may_soon_satisfy_the_hard_clauses():
     assert of(1000, 0.6) == of(11, 9.0) == 0.05
 
 
-def words(*turns, first=0.8, left=5.0, hard=True):
-    """Shares of turns before which the prover had so many seconds and had said a bound, or found something."""
-    best = found(1000)
-    sharing = Sharing(first, best, 0, ends=time.monotonic() + left, prospects=Prospects(hard=hard))
-    return [sharing.of(new or best, lower, proved) for proved, lower, new in turns]
-
-
-def test_most_is_the_provers_until_its_first_word():
-    assert words((0.2, 0, None), (0.4, 0, None), (0.6, 0, None)) == [0.2, 0.2, 0.8]
-    assert words((1.0, 0, None), (3.0, 0, None), left=600.0) == [0.2, 0.8]
-    assert words((0.1, 1, None)) == words((0.1, 0, found(999))) == [0.8]
-    assert words((1.0, 0, None), hard=False) == words((0.0, 0, None), left=-1.0) == [0.8]
-
-
 def test_without_hard_clauses_nobody_waits_long_for_a_prover_before_something_is_refuted():
     def of(proved=1.1, lower=0, bound=7, hard=False):
         walker = Pace()
@@ -181,37 +117,6 @@ def test_without_hard_clauses_nobody_waits_long_for_a_prover_before_something_is
     best = found(90)
     assert [of(0.4), of()] == [0.2, 0.5]
     assert of(bound=8) == of(lower=1) == of(hard=True) == 0.2
-
-
-def test_a_late_word_is_followed_by_others():
-    late = words((0.5, 0, None), (1.0, 1, None), (1.59, 1, None), (1.61, 1, None), left=10.0)
-    assert late == [0.2, 0.2, 0.2, 0.8]
-    found_late = words((0.5, 0, None), (1.0, 0, found(999)), (1.61, 0, None), left=10.0)
-    assert found_late == [0.2, 0.2, 0.8]
-    assert words((1.0, 1, None), (1.1, 1, None)) == [0.8, 0.8]
-
-
-def test_no_word_is_waited_for_where_the_walker_finds():
-    best, better = found(1000), found(999)
-    sharing = Sharing(0.8, best, 0, ends=time.monotonic() + 10.0)
-    assert sharing.of(best, 0, 0.1) == 0.2
-    sharing.judge(best, better, 0, 0.1, 0.1)
-    assert sharing.of(better, 0, 0.2) == pytest.approx(0.9)
-
-
-def test_the_word_of_a_linear_program_is_waited_for_while_the_walker_finds():
-    best, better = found(1000), found(999)
-
-    def of(left):
-        sharing = Sharing(
-            0.8, best, 0, ends=time.monotonic() + left, prospects=Prospects(first_ones=0.9)
-        )
-        sharing.judge(best, better, 0, 0.1, 0.1)
-        sharing.judge(better, better, 0, 0.05, 0.1)
-        return [sharing.of(better, 0, proved) for proved in (0.3, 0.5, 1.0)]
-
-    assert of(9.0) == [0.2, 0.2, pytest.approx(0.8)]
-    assert of(3.0) == [pytest.approx(0.8)] * 3  # short limits are for who finds
 
 
 @pytest.mark.parametrize(("idle", "share"), [(2.9, 0.9), (3.1, 0.2)])
@@ -266,7 +171,7 @@ def test_a_walker_waits_from_the_first_assignment_on():
         walker.walked(1.0, None, None)
         assert sharing.of(found(5, hard=20), 0, 0.5) == 0.05
         sharing.of(best, 0, 1.0)
-        sharing.judge(best, best, 0, idle, 1.0)
+        sharing.judge(best, best, idle)
         return sharing.of(best, 0, 1.2)
 
     assert of(0.15) > 0.5  # not since it began, 1.15 s ago
@@ -289,9 +194,13 @@ def test_large_formulas_take_longer_to_show_what_a_proof_finds():
 
 def test_half_is_the_provers_where_the_bounds_are_near():
     best = found(1000)
-    assert Sharing(0.9, best, 100).of(best, 600) == 0.9
-    assert Sharing(0.9, best, 100).of(best, 700) == 0.5
-    assert Sharing(0.3, best, 100).of(best, 700) == 0.3
+
+    def of(lower, first=0.9):
+        walker = Pace()
+        walker.walked(1.0, None, best)
+        return Sharing(first, best, 100, walker, time.monotonic() + 4.0).of(best, lower, 1.0)
+
+    assert [of(600), of(700)] == [0.9, 0.5]
 
 
 def test_first_assignments_near_a_linear_program_are_waited_for():
@@ -309,14 +218,6 @@ def test_first_assignments_near_a_linear_program_are_waited_for():
     assert shares_of(*later, first_ones=4.0, left=2.5) == [0.2] * 3  # 0.4 of it
     assert shares_of((0.1, 400), (0.3, 400), first_ones=0.4) == [0.2, 0.9]  # the bound rose
     assert shares_of(*turns) == [0.2, 0.9, 0.9]
-
-
-@pytest.mark.parametrize(("left", "share"), [(4.0, 0.9), (5.5, 0.9), (9.0, 0.2)])
-def test_no_word_is_waited_for_soon_of_a_proof_that_promises_little(left, share):
-    best = found(1000)
-    known = Prospects(promising=False)
-    sharing = Sharing(0.9, best, 0, ends=time.monotonic() + left, prospects=known)
-    assert sharing.of(best, 0, 0.1) == share
 
 
 def test_a_short_limit_is_shared_alike_until_the_hard_clauses_hold():
@@ -359,7 +260,7 @@ def test_a_turn_that_ends_late_is_paid_back_the_more_the_shorter_a_limit(
     assert walker.seconds == pytest.approx(let)
 
 
-@pytest.mark.parametrize(("proved", "let"), [(0.5, [0.1, -0.7]), (2.0, [0.4, 0.6])])
+@pytest.mark.parametrize(("proved", "let"), [(0.5, [0.1, -0.7]), (2.0, [1.8, 1.8])])
 def test_a_walker_that_has_little_pays_back_what_its_steps_take_beyond_a_turn(
     monkeypatch, proved, let
 ):
@@ -405,19 +306,6 @@ def test_short_limits_are_for_the_search():
     assert first_share(PARTIAL, 0.1) == first_share(SOFT, 1.0) == first_share(SOFT, 2.0) == 0.9
 
 
-def test_a_walker_that_gets_on_keeps_its_share():
-    walker = Pace()
-    best = found(900)
-    walker.walked(1.0, found(1000), best)
-    sharing = Sharing(0.5, best, 0, walker)
-    sharing.judge(best, best, 0, 0.5)
-    assert sharing.of(best) == pytest.approx(
-        0.6
-    )  # 10% in the last part of 1.5 s, though nothing now
-    sharing.judge(best, best, 0, 10.0)
-    assert sharing.of(best) == pytest.approx(0.5)
-
-
 def test_other_threads_go_on_while_the_prover_asks():
     pytest.importorskip("pysat")
     from hardscape.maxsat.methods.exact.prover.board import Board
@@ -457,11 +345,11 @@ def test_a_proof_by_linear_programs_has_nearly_all_of_the_time_until_it_may_have
         )
         assert sharing.of(best, 0, 1.0) == 0.05
         better = found(900)
-        sharing.judge(best, better, 0, 0.1, 1.0)
+        sharing.judge(best, better, 0.1)
         return [sharing.of(better, 0, each) for each in proved]
 
-    assert of(1.9, 2.1, opening=2.0) == [0.05, pytest.approx(1.0, abs=0.1)]
-    assert of(6.0, 7.0, opening=9.0) == [0.05, pytest.approx(1.0, abs=0.1)]
+    assert of(1.9, 2.1, opening=2.0) == [0.05, 0.9]
+    assert of(6.0, 7.0, opening=9.0) == [0.05, 0.9]
 
 
 def test_and_all_of_it_while_hard_clauses_are_violated():

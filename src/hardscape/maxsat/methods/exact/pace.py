@@ -17,12 +17,9 @@ from hardscape.maxsat.methods.weighting.searches import asks_for_a_cover
 from hardscape.maxsat.result import Improvement
 from hardscape.maxsat.task import Task
 
-#: A walker gets on where what it found in the last part of its time lowered the cost by such a share of it.
-_PART, _GAIN = 0.4, 0.006
-#: It is stuck where so much of its time found nothing, and at its end where so much did, of some seconds.
-_STUCK, _ENDED, _LONG = 0.5, 0.8, 1.0
-#: Seconds for which a walker of a circuit that is stuck has found nothing: its finds come in bursts.
-_SILENCE = 0.5
+#: A walker of a circuit is silent where it found nothing in such a part of its time, and for so many seconds:
+#: its finds come in bursts.
+_QUIET, _SILENCE = 0.5, 0.5
 #: Longest limit in seconds of which a search may have all before a proof begins; the same where a proof
 #: promises little, and where hard clauses are violated that a solver is asked about. Of longer ones it has the
 #: less the longer they are: see `alone`.
@@ -66,14 +63,11 @@ def alone(limit: float, short: float = SHORT) -> float:
 
 
 class Pace:
-    """What a walker found, and when, in seconds of its own time.
-
-    What lowers a cost by little in the last part of the time will lose little where there is less of it.
-    """
+    """When a walker found something, in seconds of its own time."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
-        self._gains: list[tuple[float, float]] = []  # logarithms of costs' ratios, and when
+        self._found = 0.0  # when it last did
         self._violated: list[tuple[float, int]] = []  # hard clauses, and when
 
     def walked(self, seconds: float, before: Improvement | None, after: Improvement | None) -> None:
@@ -81,18 +75,8 @@ class Pace:
         self.seconds += seconds
         if after is not None:
             self._violated.append((self.seconds, after.hard_violations))
-        if after is None or after is before or after.hard_violations:
-            return
-        first = before is None or before.hard_violations
-        gain = (
-            math.inf if first or before is None else math.log((1 + before.cost) / (1 + after.cost))
-        )
-        self._gains.append((self.seconds, gain))
-
-    @property
-    def gets_on(self) -> bool:
-        """Whether the last part of the time was worth it."""
-        return self._gained(_PART) >= _GAIN
+            if after is not before and not after.hard_violations:
+                self._found = self.seconds
 
     @property
     def stays(self) -> bool:
@@ -104,30 +88,16 @@ class Pace:
     @property
     def idle(self) -> float:
         """Seconds since the last find."""
-        return self.seconds - (self._gains[-1][0] if self._gains else 0.0)
-
-    @property
-    def stuck(self) -> bool:
-        """Whether nothing was found for long."""
-        return not self._gained(_STUCK)
+        return self.seconds - self._found
 
     @property
     def silent(self) -> bool:
         """Whether nothing was found for so long where finds come in bursts."""
-        return self.stuck and self.idle >= _SILENCE
+        return self.idle >= max(_SILENCE, _QUIET * self.seconds)
 
     def still(self, part: float) -> bool:
         """Whether nothing was found for longer, or such a part of that."""
-        return not self._gained(part * _STILL)
-
-    @property
-    def ended(self) -> bool:
-        """Whether nothing was found for so long that little is to be hoped for."""
-        return self.seconds >= _LONG and not self._gained(_ENDED)
-
-    def _gained(self, part: float) -> float:
-        since = (1 - part) * self.seconds
-        return sum(gain for at, gain in self._gains if at > since)
+        return self.idle >= part * _STILL * self.seconds
 
 
 def asks_in_vain(task: Task) -> bool:

@@ -9,7 +9,6 @@ from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.exact.pace import (
     FEW,
-    LONGER,
     SHORT,
     Pace,
     alone,
@@ -19,34 +18,25 @@ from hardscape.maxsat.methods.exact.prospects import NOTHING_KNOWN, Prospects
 from hardscape.maxsat.methods.walkers.local import Walker
 from hardscape.maxsat.result import Improvement
 
-#: The walker's share of the turns, at first, least and most, and the step by which it moves to the side that
-#: finds more.
-SHARE, _LEAST, _MOST, _STEP = 0.2, 0.2, 0.9, 0.1
+#: The walker's share of the turns, at first and least; and most, which it has while it finds something, and
+#: where the bounds will not meet before the limit.
+SHARE, _MOST = 0.2, 0.9
 #: The share at first where no clause is hard: without hard clauses first cores are long. And seconds that the
 #: search has at least, as far as the share goes: it finds most of what it finds within them.
 _SOFT, _SEARCHED = 0.5, 8.0
-#: Where neither finds more the share goes to so much, or to the first where that is more; and to the least
-#: where the walker has come to its end, unless the bounds will not meet.
-_HALF = 0.5
 #: The prover's first turn in seconds at the first share, and a turn's share of the time passed.
 _TURN, TURN_SHARE = 0.2, 0.1
-#: To close such a share of the gap is to find more, too.
-_CLOSED = 0.05
-#: Where the bounds will not meet before the limit the walker's share goes to so much, unless it has come to its
-#: end. That is said of a prover without any core after so many seconds, or such a share of the time left.
-_HOPELESS, _UNTRIED, _UNTRIED_SHARE = 0.95, 0.5, 0.1
+#: That bounds will not meet is said of a prover without any core after so many seconds, or such a share of the
+#: time left.
+_UNTRIED, _UNTRIED_SHARE = 0.5, 0.1
 #: Such seconds and share where no clause is hard, in which a walker that finds nothing has a half at most: the
 #: prover asks for all clauses at first.
-_UNASKED, _UNASKED_SHARE = 5.0, 0.25
-#: Nor is it of one that has had less than such a share of what a limit has above so many seconds: bounds of
-#: long proofs come late, and then fast.
+_HALF, _UNASKED, _UNASKED_SHARE = 0.5, 5.0, 0.25
+#: Nor is it said of one that has had less than such a share of what a limit has above so many seconds: bounds
+#: of long proofs come late, and then fast.
 _TRIED, _SHORT = 0.25, 20.0
-#: Until its first word, a bound or a better assignment, the walker has least where some clauses are hard: that
-#: one question is what all others wait for. Up to such a share of the time left, and so many seconds; and for
-#: such a share of these seconds more, since after a late word others follow.
-_WORDLESS, _MOST_WORDLESS, _WORDS = 0.1, 2.5, 0.6
 #: Most of the time left that the prover has, but for so little, where its proof begins with linear programs.
-_COUNTED = 0.8
+_COUNTED, _LITTLE = 0.8, 0.05
 #: Seconds of its own in which a walker that violates hard clauses has half of the time, and longer where these
 #: are few, or a limit is short and it asks a solver. Most that satisfy them do so by then; else a solver is
 #: likelier to.
@@ -56,19 +46,16 @@ _TRIES = 0.5
 _AHEAD, _MOST_AHEAD = 0.05, 0.5
 #: A bound rises as fast as in such a part of the prover's time, the last one, which has turns at both sides.
 _RECENT = 0.5
-#: The walker has least, too, where it has found nothing for longer than the prover has, so many seconds at
-#: least. Not for one that has shown what it finds; nor where the walker is able to satisfy the hard clauses and
-#: the proof promises little: whatever the prover finds costs more there.
+#: Who has waited less for a find goes on, and a walker does so for so many seconds at least. Until a prover has
+#: found an assignment that is not asked where the walker is able to satisfy the hard clauses and the proof
+#: promises little: whatever the prover finds costs more there.
 _MOMENT = 0.1
 #: Where no clause is hard and nothing refuted that is so only for as many seconds of a prover: a first core may
 #: be what nobody can refute.
 _SILENT = 0.5
-#: Where the gap is no more than such a share of the cost, and the walker has come to its end, its share goes to
-#: so little: nearly all that is left to find is the proof.
-_NEAR, _LITTLE = 0.1, 0.05
-#: Where it is no more than such a share, the walker has no more than half: it may still find little, and a
-#: proof, which may find all of it, is near.
-_WITHIN = 0.2
+#: Where the gap is no more than such a share of the cost, a walker that finds something has half, since it may
+#: still find little, and a proof, which may find all of it, is near; and one that waits has little.
+_NEAR = 0.2
 #: Where it is no more than such a share the walker has least, too, while the prover's `first_ones` may come, up
 #: to so many seconds, or such a share of the time left.
 _CLOSE, _SOON, _FIRST_ONES = 0.5, 0.6, 0.4
@@ -97,15 +84,14 @@ class Sharing:
         ends: float = math.inf,
         prospects: Prospects = NOTHING_KNOWN,
     ) -> None:
-        self._share, self._rest, self._ends = first, max(_HALF, first), ends
+        self._first, self._ends = first, ends
         self._pace = pace or Pace()
-        self._best, self._lower, self._constant = best, 0, constant
+        self._best, self._constant = best, constant
         self._known = known = prospects
-        # Seconds of the prover until which the walker has least.
         left = ends - time.monotonic()
         self.part = min(1.0, SHORT / left) if left > 0 else 1.0  # 1 up to a short limit
         # Of the walker while hard clauses are violated: a solver is likelier to satisfy them.
-        self._violated = _LEAST if known.counted else _LITTLE
+        self._violated = SHARE if known.counted else _LITTLE
         self._tries = max(_TRIES, alone(left)) if known.asks and left > 0 else _TRIES
         self._trial = 0.0 if math.isinf(left) else _TRIED * max(0.0, left - _SHORT)
         self._untried = min(_UNTRIED, _UNTRIED_SHARE * left)
@@ -114,13 +100,8 @@ class Sharing:
         self._opening = known.opening
         if known.counted:
             self._opening = min(known.opening, _COUNTED * left)
-        spare = left if known.promising else max(0.0, left - LONGER)
-        wordless = 0.0 if known.counted else _WORDLESS * spare
+        # Seconds of the prover until which the walker has least.
         self._close = min(known.first_ones, max(_SOON, _FIRST_ONES * left))
-        if known.promising and known.first_ones <= left:
-            wordless = max(wordless, self._close)
-        self._patient = min(_MOST_WORDLESS, wordless) if known.hard else 0.0
-        self._said, self._waited = known.counted, False
         self._bounds = [(0.0, 0)]  # of the prover, by its seconds
         self._found = 0.0  # seconds of the prover until its last better assignment
         self._held = 0.0  # seconds of the walker until the hard clauses held
@@ -148,27 +129,28 @@ class Sharing:
                 few or self._pace.seconds < self._tries
             )
             return _HALF if tries else self._violated
-        if not self._said:
-            if lower or best is not self._best:
-                self._said, self._patient = True, (1 + _WORDS) * proved if self._waited else 0.0
-            self._waited = True
         if best is not self._best:
             self._found = proved
         self._bounds.append((proved, lower))
-        close = proved < self._close and self._near(best, lower, _CLOSE)
-        speaks = self._known.hard or self._said or bound > self._constant or proved < _SILENT
-        waits = (self._known.promising or not able) and speaks and self._waited_less(proved)
-        patient = close or proved < self._patient or waits
-        share = min(self._share, _HALF) if self._near(best, lower, _WITHIN) else self._share
         if proved < self._opening and self._known.counted:
             return _LITTLE
         if proved < self._opening and not able and self._pace.silent:
             return 0.0  # one step of its may take as long as it took to satisfy a circuit
+        near = self._near(best, lower, _NEAR)
+        most = _HALF if near else _MOST
         if not self._pace.still(self.part):
-            return share
-        if patient or self._rises(best, lower, proved):
-            return min(share, _LEAST)
-        return min(share, _HALF) if self._known.together and proved < self._untried else share
+            return most
+        if proved < self._close and self._near(best, lower, _CLOSE):
+            return SHARE
+        refutes = self._known.hard or lower or bound > self._constant or proved < _SILENT
+        finds = self._found or self._known.promising or not able
+        waits = finds and refutes and self._waited_less(proved)
+        if waits or self._rises(best, lower, proved):
+            return _LITTLE if near else SHARE
+        share = self._first if self._meets(best, lower, proved) else _MOST
+        if self._known.together and proved < self._untried:
+            share = min(share, _HALF)
+        return min(share, most)
 
     @property
     def ahead(self) -> float:
@@ -177,43 +159,17 @@ class Sharing:
             return 0.0
         return min(_MOST_AHEAD, _AHEAD * (self._ends - time.monotonic()))
 
-    def judge(
-        self,
-        before: Improvement | None,
-        after: Improvement | None,
-        lower: int,
-        seconds: float,
-        proved: float = 0.0,
-    ) -> None:
-        """Take what was known when the walker's turn began and ended, its seconds, and the lower bound.
-
-        The prover has had so many seconds until then.
-        """
+    def judge(self, before: Improvement | None, after: Improvement | None, seconds: float) -> None:
+        """Take what was known when the walker's turn began and ended, and its seconds."""
         self._pace.walked(seconds, before, after)
-        found = after is not before and before is not None and not before.hard_violations
-        if found and not (self._close or self._known.counted):
-            self._patient = 0.0
-        hopeful = self._meets(after, lower, proved)
-        proves = before is not self._best or (hopeful and self._closes(before, lower))
-        step = float((after is not before or self._pace.gets_on) - proves)
-        if not step:
-            ended, rest = (_LEAST, self._rest) if hopeful else (self._rest, _HOPELESS)
-            to = ended if self._pace.ended else rest
-            step = min(1.0, max(-1.0, (to - self._share) / _STEP))
-        most = _MOST if hopeful else _HOPELESS
-        self._share = min(most, max(_LEAST, self._share + step * _STEP))
-        if hopeful and self._pace.ended and self._near(after, lower, _NEAR):
-            self._share = _LITTLE
-        self._best, self._lower = after, lower
+        self._best = after
 
-    def _meets(self, best: Improvement | None, lower: int, proved: float) -> bool:
+    def _meets(self, best: Improvement, lower: int, proved: float) -> bool:
         """Whether the bounds meet before the limit if the lower one goes on as fast as it has come so far.
 
         Most slow down, so this is to hope for much.
         """
-        if best is None or best.hard_violations or math.isinf(self._ends):
-            return True
-        if proved == 0 or proved < self._trial:
+        if math.isinf(self._ends) or proved == 0 or proved < self._trial:
             return True
         if not lower:
             return proved < self._untried
@@ -237,17 +193,9 @@ class Sharing:
         gap = best.cost - self._constant - lower
         return lower > before and (lower - before) * left >= gap * (proved - then)
 
-    def _near(self, best: Improvement | None, lower: int, share: float) -> bool:
+    def _near(self, best: Improvement, lower: int, share: float) -> bool:
         """Whether no more than a share of the cost lies between the bounds."""
-        if best is None or best.hard_violations:
-            return False
         return best.cost - self._constant - lower <= share * best.cost
-
-    def _closes(self, best: Improvement | None, lower: int) -> bool:
-        if best is None or best.hard_violations:
-            return False
-        gap = best.cost - self._constant - self._lower
-        return lower - self._lower >= _CLOSED * gap
 
 
 class Turns:
@@ -285,7 +233,7 @@ class Turns:
         self.walker.walk(turn - little * self._over)
         self._passed = passed = time.monotonic()
         self._over = little * max(0.0, self._over + passed - now - turn)
-        self._sharing.judge(before, self._incumbent.best, lower, passed - now, self._proved)
+        self._sharing.judge(before, self._incumbent.best, passed - now)
         # A walker's turn may end late: it walks so many steps at a time.
         turn = TURN_SHARE * (passed - self._began) * (1 - share)
         self._ends = passed + max(turn, (passed - now) * min(1.0, (1 - share) / max(share, _HALF)))
