@@ -11,6 +11,7 @@ import pytest
 
 from hardscape.errors import InputError, Interrupted
 from hardscape.maxsat import Formula, enumerate
+from hardscape.maxsat.methods.listing.listing import Listing
 from helpers import maxsat_oracle as oracle
 from helpers.maxsat_clauses import random_clauses
 
@@ -92,6 +93,31 @@ def test_weights_beyond_64_bits_in_sum():
     big = 2**63 - 1
     formula = Formula.from_clauses([[1], [-1, 2], [-2], []], [big, big, big - 1, big])
     assert enumerate(formula).costs == (2 * big - 1, 2 * big, 2 * big, 3 * big - 1)
+
+
+@pytest.mark.parametrize("seed", [8, 13, 37])  # the last one contradicts itself
+def test_what_is_named_where_solve_proves_the_least_cost(seed):
+    pytest.importorskip("rustsat", reason="rustsat is not installed")
+    rng = random.Random(seed)
+    lists = drawn(rng, 5)
+    every = feasible(5, *lists)
+    formula = Formula.from_clauses(lists[0], lists[1], hard=lists[2], num_variables=5)
+    with Listing(formula, 100, 0, (1, 2, 3, 4, 5))._lister("proven.py", 100) as lister:
+        while not lister.gone:
+            lister.hear()
+    named = {tuple(row.tolist()) for row in lister.found}
+    assert len(named) == len(lister.found)
+    assert named == {x for cost, x in every if cost == every[0][0]}
+    assert lister.enough == bool(every)
+    assert lister.ended == (not every)
+
+
+def test_one_list_of_two_that_are_made(monkeypatch):
+    """Where RC2 is silent `solve` proves the least cost."""
+    monkeypatch.setattr("hardscape.maxsat.methods.listing.listing._SILENCE", 0.0)
+    lists = drawn(random.Random(8), 5)
+    formula = Formula.from_clauses(lists[0], lists[1], hard=lists[2], num_variables=5)
+    assert rows(enumerate(formula, 100)) == feasible(5, *lists) != []
 
 
 def test_limits():

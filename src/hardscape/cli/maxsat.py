@@ -113,7 +113,8 @@ def maxsat(
     cost, a few times a second), "o" a cost, or the objective of an OPB file, whenever it improves, "s" the
     status, "v" the assignment as 0 and 1. The exit code is 30 if the optimum is proven, 10 if all hard
     clauses hold, 20 if they cannot, 0 if nothing is known; also after Ctrl-C and SIGTERM, which leave the
-    status UNKNOWN where they come before the search. With --num-assignments there is an "o" and a "v" for each.
+    status UNKNOWN where they come before a first assignment. With --num-assignments there is an "o" and a "v"
+    for each.
     """
     output.check([file])
     if listing.num_assignments is not None:

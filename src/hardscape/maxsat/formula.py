@@ -226,7 +226,7 @@ class Formula:
         MissingDependencyError
             If python-sat is not installed.
         """
-        return pysat_of(self.num_variables, self._weighted())
+        return pysat_of(self.num_variables, self.weighted())
 
     def to_cpsat(self) -> Any:
         """Return a ``CpModel`` of OR-tools whose objective, to be minimized, is ``cost + offset``.
@@ -241,9 +241,9 @@ class Formula:
         MissingDependencyError
             If OR-tools is not installed.
         """
-        return cpsat_of(self.num_variables, self._weighted(), self.offset)
+        return cpsat_of(self.num_variables, self.weighted(), self.offset)
 
-    def _weighted(self) -> Iterator[tuple[list[int], int]]:
+    def weighted(self) -> Iterator[tuple[list[int], int]]:
         """Clauses and their weights, 0 for hard ones."""
         literals, bounds = self.literals.tolist(), self.offsets.tolist()
         clauses = (literals[begin:end] for begin, end in pairwise(bounds))

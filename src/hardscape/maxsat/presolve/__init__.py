@@ -96,6 +96,9 @@ def presolve(formula: Formula, *, stop: NDArray[np.uint8] | None = None) -> Pres
     million literals were left and a quarter more, or where nine in ten hard clauses have one, which a prover
     knows better.
 
+    Of literals that hard clauses make equal, by rings of implications (hyper binary resolution: F. Bacchus,
+    AAAI 2002), one stands for all, and one that implies its negation is false; up to two million literals.
+
     Soft units of which hard clauses forbid pairs are vertices of a weighted independent set. A vertex is taken
     whose neighbours weigh no more together, a neighbour of it left out that weighs no more and excludes all
     that it excludes; one whose neighbours exclude one another goes, and its weight is taken from theirs; of one

@@ -18,7 +18,7 @@ from pysat.examples.rc2 import RC2Stratified
 from pysat.formula import WCNF
 
 #: PR_SET_PDEATHSIG of Linux.
-_DEATH_SIGNAL = 1
+DEATH_SIGNAL = 1
 
 
 def read(variables: int) -> WCNF:
@@ -40,7 +40,7 @@ def read(variables: int) -> WCNF:
 def main() -> None:
     """Name assignments until there are no more, or nobody listens."""
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGKILL)
+        ctypes.CDLL(None).prctl(DEATH_SIGNAL, signal.SIGKILL)
     chosen = [int(x) for x in sys.stdin.readline().split()]
     variables = int(sys.stdin.readline())
     formula = read(variables)

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Unpack
@@ -31,12 +32,15 @@ from hardscape.errors import HardscapeError, Interrupted, needed
 from hardscape.interrupts import interruptible
 from hardscape.maxsat.formats.wcnf import write
 from hardscape.maxsat.formula import Formula, checked_formula
+from hardscape.maxsat.methods.installed import can_prove
 from hardscape.maxsat.methods.listing.result import MaxsatListing
 from hardscape.maxsat.methods.talk import lines_of
 from hardscape.maxsat.result import MOST_COST
 
 #: Most assignments that may be asked for.
 _MOST = 2**40
+#: Seconds after which another process joins one that has named nothing yet.
+_SILENCE = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,11 +48,12 @@ class Listing(Work[Partial]):
     """Assignments from the cheapest on, until there are so many, or they cost too much.
 
     A partial holds ``assignments`` (uint8, shape (found, n)), of which the last one may be beyond what was
-    asked for, and ``ended`` (1 if there are no others).
+    asked for, ``ended`` (1 if there are no others) and ``whole`` (1 if no other costs as little as the last
+    one).
     """
 
     name = "maxsat.listing"
-    revision = 1
+    revision = 2
     unit = "listings"
 
     formula: Formula
@@ -70,25 +75,24 @@ class Listing(Work[Partial]):
         return right
 
     def run(self, shard: Shard, context: Context) -> ShardResult:
-        """Listen to the process until enough was named."""
-        found: list[NDArray[np.uint8]] = []
-        least = 0
-        for line in self._lines():
-            if line == b"end" or context.stopped():
-                return ShardResult(self._partial(found, line == b"end"), complete=line == b"end")
-            if line:
-                found.append(np.frombuffer(line[1:], dtype=np.uint8) - ord("0"))
-                cost = self.formula.evaluate(found[-1]).cost
-                least = cost if len(found) == 1 else least
-                if len(found) > self.count or (
-                    self.max_gap is not None and cost > least + self.max_gap
-                ):
-                    return ShardResult(self._partial(found, False))
-        raise HardscapeError("the process that lists assignments ended without a word")
-
-    def _partial(self, found: list[NDArray[np.uint8]], ended: bool) -> Partial:
-        every = np.array(found, dtype=np.uint8).reshape(len(found), self.formula.num_variables)
-        return {"assignments": every, "ended": np.array([int(ended)])}
+        """Listen to RC2, and where it is silent also to who proves by all that `solve` knows."""
+        silent = time.monotonic() + _SILENCE
+        with ExitStack() as processes:
+            # One more than is asked for tells whether the list is complete, at the cost of a question.
+            first = processes.enter_context(self._lister("lister.py", self.count + 1))
+            listers = [first]
+            while not context.stopped():
+                for lister in listers:
+                    lister.hear()
+                    if lister.ended or lister.enough:
+                        return ShardResult(lister.partial(), complete=True)
+                if first.gone:
+                    raise HardscapeError("the process that lists assignments ended without a word")
+                waited = not first.found and time.monotonic() > silent
+                if waited and len(listers) == 1 and can_prove():
+                    listers.append(processes.enter_context(self._lister("proven.py", self.count)))
+            most = max(listers, key=lambda lister: len(lister.found))
+            return ShardResult(most.partial(), complete=False)
 
     def _file(self) -> IO[bytes]:
         file = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
@@ -97,21 +101,63 @@ class Listing(Work[Partial]):
         file.seek(0)
         return file
 
-    def _lines(self) -> Iterator[bytes | bytearray]:
-        """What the process says, line by line, and an empty line where it has been silent for a moment."""
+    @contextmanager
+    def _lister(self, program: str, count: int) -> Iterator[_Lister]:
+        """A process of that program, for a while, of which so many assignments are wanted."""
         with (
             self._file() as text,
             subprocess.Popen(
-                [sys.executable, str(Path(__file__).with_name("lister.py"))],
+                [sys.executable, "-P", str(Path(__file__).with_name(program))],
                 stdin=text,
                 stdout=subprocess.PIPE,
                 start_new_session=True,  # a signal of the terminal is for this process
             ) as process,
         ):
             try:
-                yield from lines_of(process)
+                yield _Lister(self, process, count)
             finally:
                 process.kill()
+
+
+class _Lister:
+    """A process that names assignments, and what it has named."""
+
+    def __init__(self, listing: Listing, process: subprocess.Popen[bytes], count: int) -> None:
+        self._listing, self._lines, self._count = listing, lines_of(process), count
+        self.found: list[NDArray[np.uint8]] = []
+        self._costs: list[int] = []
+        self.ended = False  # there are no others
+        self._whole = False  # none of the others costs as little as the last one
+        self.gone = False
+
+    def hear(self) -> None:
+        """Take a line, or wait for a moment."""
+        line = None if self.gone else next(self._lines, None)
+        if line is None:
+            self.gone = True
+        elif line == b"end":
+            self.ended = True
+        elif line == b"whole":
+            self._whole = True
+        elif line:
+            self.found.append(np.frombuffer(line[1:], dtype=np.uint8) - ord("0"))
+            self._costs.append(self._listing.formula.evaluate(self.found[-1]).cost)
+
+    @property
+    def enough(self) -> bool:
+        """Whether all was named that is asked for."""
+        gap = self._listing.max_gap
+        dear = self._costs and gap is not None and self._costs[-1] > self._costs[0] + gap
+        return bool(len(self.found) >= self._count or dear or (self._whole and gap == 0))
+
+    def partial(self) -> Partial:
+        """What was named."""
+        shape = len(self.found), self._listing.formula.num_variables
+        return {
+            "assignments": np.array(self.found, dtype=np.uint8).reshape(shape),
+            "ended": np.array([int(self.ended)]),
+            "whole": np.array([int(self._whole)]),
+        }
 
 
 @interruptible
@@ -136,7 +182,8 @@ def enumerate(
         Variables: assignments that agree on these are one, listed with the least of their costs; by default
         all. Of a formula with variables that constraints have made for themselves, those of the model.
     **run
-        See :class:`hardscape.engine.RunArguments`; one CPU thread lists.
+        See :class:`hardscape.engine.RunArguments`; one CPU thread lists, and another one joins it where it
+        has named nothing after a second.
 
     Returns
     -------
@@ -155,8 +202,12 @@ def enumerate(
     Notes
     -----
     RC2 (Ignatiev, Morgado and Marques-Silva, JSAT 11, 53, 2019) proves each cost, and goes on with a clause
-    that forbids the assignment just found: the first costs as much as a proof, one more of the same cost a call
-    of the SAT solver. All costs are evaluated on the clauses as they were given.
+    that forbids the assignment just found: the first costs as much as a proof, one more of the same cost a
+    call of the SAT solver. Where it has named none after a second, a process beside it proves the least cost
+    as :func:`solve` does, and names assignments of that cost, by a SAT solver under a constraint on it (a
+    totalizer or a dynamic polynomial watchdog); the answer is the longer list. Which ones of the last cost are
+    listed, where not all of them are, is then a matter of time. All costs are evaluated on the clauses as they
+    were given.
 
     Examples
     --------
@@ -189,7 +240,11 @@ def _listed(work: Listing, found: Partial | None, seconds: float, stopped: str) 
     n = work.formula.num_variables
     every = np.empty((0, n), dtype=np.uint8) if found is None else found["assignments"]
     costs = [work.formula.evaluate(row).cost for row in every]
-    complete_below = None if found is not None and found["ended"][0] else max(costs, default=0)
+    complete_below: int | None = max(costs, default=0)
+    if found is not None:
+        complete_below = (
+            None if found["ended"][0] else max(costs, default=0) + int(found["whole"][0])
+        )
     dearest = costs[0] + work.max_gap if costs and work.max_gap is not None else MOST_COST
     kept = [i for i in range(min(work.count, len(costs))) if costs[i] <= dearest]
     order = sorted(kept, key=lambda i: (costs[i], every[i].tobytes()))
