@@ -18,8 +18,12 @@ pytest.importorskip("pysat", reason="python-sat is not installed")
 
 @pytest.fixture(autouse=True)
 def large(monkeypatch):
-    """Every formula counts as one whose soft clauses are too many to be exchanged, and as no circuit."""
+    """Every formula counts as one whose soft clauses are too many to be exchanged, and as no circuit.
+
+    And as one that clause weighting does not come close to satisfying.
+    """
     monkeypatch.setattr(schedule, "_MOST_SWAPPED", 0)
+    monkeypatch.setattr(schedule, "FEW", -1)
     monkeypatch.setattr(Diagnosing, "given_up", True)
 
 
@@ -63,8 +67,8 @@ def test_broken_gates_are_found_and_proven(seed):
 
 
 def test_cores_are_sought_first_and_not_above_a_size(searches, monkeypatch):
-    searched(gates(1), 3000)
-    assert searches[0] == "Hitting"
+    searched(gates(1), 30_000)
+    assert {"Weighing", "Hitting"} <= set(searches)
     searches.clear()
     monkeypatch.setattr(schedule, "_MOST_LITERALS", 0)
     assert searched(gates(1), 3000).status != "OPTIMUM FOUND"
@@ -106,7 +110,7 @@ def test_where_many_wishes_are_lost_others_go_on(searches):
     soft = [[v] for v in range(1, n + 1)]
     formula = Formula.from_clauses(soft, rng.integers(1, 9, n).tolist(), hard=hard)
     searched(formula, 400_000)
-    assert searches[0] == "Hitting"
+    assert {"Weighing", "Hitting"} <= set(searches)
     assert {"Weighing", "Growing"} <= set(searches)
     assert "Hitting" not in searches[-5:]
 

@@ -141,8 +141,9 @@ class Exact(Method):
 
         def pays() -> bool:
             walkers = (local.kept or {}).values()
-            able, asking = (any(getattr(each, x) for each in walkers) for x in ("able", "asking"))
-            return proof_pays(task, pace, left, able=able, asking=asking)
+            facts = ("able", "asking", "opening")
+            known = {x: any(getattr(each, x) for each in walkers) for x in facts}
+            return proof_pays(task, pace, left, **known)
 
         while not task.over and not pays():
             walk(max(_BEFORE_TABLES, TURN_SHARE * pace.seconds))

@@ -181,10 +181,19 @@ def _finds(task: Task) -> bool:
     return formula.num_hard > 0 and promising(formula, task.incumbent)
 
 
-def proof_pays(task: Task, pace: Pace, limit: float, *, able: bool, asking: bool = False) -> bool:
+def proof_pays(
+    task: Task,
+    pace: Pace,
+    limit: float,
+    *,
+    able: bool,
+    asking: bool = False,
+    opening: bool = False,
+) -> bool:
     """Whether a proof may be tried within a limit, of which the search, able or not, had some time.
 
-    Where no clause is hard and the search is asking whether all can hold, a proof would ask the same.
+    Where no clause is hard and the search is asking whether all can hold, a proof would ask the same. Where it
+    is `opening` it may soon satisfy the hard clauses.
     """
     formula, left = task.presolved.formula, task.options.deadline.left
     best = task.incumbent.best
@@ -194,7 +203,7 @@ def proof_pays(task: Task, pace: Pace, limit: float, *, able: bool, asking: bool
         return False
     finds = _finds(task)
     if violated and asks_in_vain(task):
-        return leads(formula) or alone(limit, _ASKED) <= pace.seconds < limit
+        return leads(formula) or (alone(limit, _ASKED) <= pace.seconds < limit and not opening)
     most = alone(limit, SHORT if finds or violated or not able else LONGER)
     over = most < limit and pace.seconds >= most
     if violated:

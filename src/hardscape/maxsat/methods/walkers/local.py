@@ -180,6 +180,11 @@ class Walker:
         """Whether it asks whether all clauses hold together, where none is hard, and has no answer yet."""
         return self._schedule.asking
 
+    @property
+    def opening(self) -> bool:
+        """Whether clause weighting of a large formula has not tried all of its tempers."""
+        return self._schedule.opening
+
     def walk(self, seconds: float = math.inf, *, busy: bool = False) -> bool:
         """Search for so long, by the processor's time if `busy`; False if stopped before the end."""
         clock = time.thread_time if busy else time.monotonic
@@ -317,7 +322,7 @@ class LocalWalks(Walks):
         """See `Walks.told`."""
         shared = self._in_turns(task, task.endless)
         walkers = task.options.workers_now if shared else len(task.options.devices)
-        return f"{self.name} with {walkers} walker{'s' * (walkers > 1)}"
+        return f"{self.name} with {walkers} walkers"
 
     def _in_turns(self, task: Task, endless: bool) -> bool:
         """Whether workers elsewhere, which hear nothing of one another on the way, search up to a limit."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 
@@ -15,26 +16,45 @@ FIRST_ALONE = 8_000
 #: Flips of a search by cores before any other where soft clauses are not exchanged, as long as few wishes hit
 #: all cores; of clause weighting behind it, as long as that falls; and before sets are grown from its best.
 OPENING = 200_000
+#: Hard clauses that are few where clause weighting violates no more, and most turns that it has then at first.
+FEW, _CLOSE_TURNS = 10, 8
+#: Turns of clause weighting before another search of large formulas, unless it satisfies the hard clauses: the
+#: first of its searches has tried all of its tempers by then.
+TEMPERS = 8
 #: Flips, about, of a solver that is asked for a first assignment, before others go on.
 _ASKED = 600_000
 
 
-def first_turns(walker: Flipping, swapping: Swapping) -> Iterator[tuple[Search, int]]:
-    """A solver that is asked for a first assignment where none is known, alone up to a limit."""
+def first_turns(
+    walker: Flipping, swapping: Swapping, weighing: Weighing, turn: int
+) -> Iterator[tuple[Search, int]]:
+    """A solver that is asked for a first assignment where none is known, up to a limit.
+
+    Alone, but for turns of clause weighting that violates few hard clauses: it may come to satisfy them.
+    """
     until = walker.flips + _ASKED
     while swapping.cost()[0] and not swapping.given_up and walker.flips < until:
         yield swapping, FIRST_ALONE
+        if swapping.cost()[0] and weighing.cost()[0] <= FEW:
+            until += turn
+            yield weighing, turn
+        if not weighing.cost()[0]:
+            return
 
 
-def falling_turns(walker: Flipping, weighing: Weighing, turn: int) -> Iterator[tuple[Search, int]]:
+def falling_turns(
+    walker: Flipping, weighing: Weighing, turn: int, least: int = 1
+) -> Iterator[tuple[Search, int]]:
     """Clause weighting as long as each turn leaves far fewer hard clauses violated, up to a limit.
 
-    Most formulas that it satisfies without a solver it satisfies by then.
+    Most formulas that it satisfies without a solver it satisfies by then. It has the `least` turns, and some
+    where it violates few hard clauses, whatever they bring.
     """
     until, most = walker.flips + OPENING, math.inf
-    while walker.flips < until:
+    for count in itertools.count(1):
         yield weighing, turn
         hard = weighing.cost()[0]
-        if not 0 < hard <= most:
+        whatever = count < least or (hard <= FEW and count < _CLOSE_TURNS)
+        if not hard or not (whatever or (hard <= most and walker.flips < until)):
             return
         most = FALLING * hard

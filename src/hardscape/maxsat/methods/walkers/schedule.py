@@ -15,8 +15,10 @@ from hardscape.maxsat.methods.installed import can_ask
 from hardscape.maxsat.methods.walkers.beginning import Letting, Searches
 from hardscape.maxsat.methods.walkers.hitting_turns import HittingTurns
 from hardscape.maxsat.methods.walkers.openings import (
+    FEW,
     FIRST_ALONE,
     OPENING,
+    TEMPERS,
     falling_turns,
     first_turns,
 )
@@ -24,6 +26,7 @@ from hardscape.maxsat.methods.walkers.random_turns import random_turns
 from hardscape.maxsat.methods.walkers.rounds import rounds
 from hardscape.maxsat.methods.walkers.standing import Standing
 from hardscape.maxsat.methods.weighting.searches import (
+    Hitting,
     Search,
     Weighing,
     asks_for_a_cover,
@@ -76,6 +79,7 @@ class Schedule:
         self._searches = Searches(walker, stream)
         self.standing = Standing(walker, walker.work.formula)
         self.asking = False  # a solver whether all clauses can hold, where none is hard
+        self.opening = False  # clause weighting of a large formula with all of its tempers
 
     def __iter__(self) -> Iterator[tuple[Search, int]]:
         """Searches in turn, and how many flips each has."""
@@ -127,28 +131,45 @@ class Schedule:
             turn *= 2
 
     def _opened_turns(self, turn: int) -> Iterator[tuple[Search, int]]:
-        """The same after a search by cores, which goes on as long as few wishes hit them all, or it is best."""
-        hitting = self._searches.hitting(self._initial)
+        """The same beside a search by cores, which goes on as long as few wishes hit them all, or it is best.
+
+        Clause weighting is first, and where it comes close to satisfying the hard clauses no core is sought: a
+        descent of so large a formula takes as long as most of its turns.
+        """
+        first = self._initial
+        violated = 0 if first is None else self._walker.work.formula.hard_violations(first)
+        weighing = self._searches.weighing(None if violated else first)
+        self.opening = True
+        yield weighing, turn
+        if first is not None and 0 < violated < weighing.cost()[0]:
+            weighing.adopt(first, self._walker.stop)
+        if weighing.cost()[0]:
+            yield from falling_turns(self._walker, weighing, turn, TEMPERS - 1)
+        self.opening = False
+        if weighing.cost()[0] <= FEW:
+            yield from self._grown_turns(weighing, turn)
+            return
+        hitting = self._searches.hitting(first)
         yield hitting, turn // _SHORT
         until = self._walker.flips + OPENING
         while hitting.few and not hitting.given_up and self._walker.flips < until:
             yield hitting, turn // _SHORT
-        feasible = hitting.cost()[0] == 0
-        beside = hitting if feasible or hitting.few else None
-        weighing = self._searches.weighing(hitting.best() if feasible else self._initial)
+        self._lead(weighing, hitting)
+        beside: Hitting | None = hitting
         del hitting  # its memory, where it has ended
-        yield from falling_turns(self._walker, weighing, turn)
+        vain = 0
         for search, part in self._grown_turns(weighing, turn):
-            if beside is not None:
-                better = weighing.cost() < beside.cost()
-                if beside.given_up or (better and not beside.few):
-                    beside = None
-                else:
-                    if better and not weighing.cost()[0]:
-                        beside.adopt(weighing.best(), self._walker.stop)
-                    yield beside, part
-                    if beside.cost() < weighing.cost():
-                        weighing.adopt(beside.best(), self._walker.stop)
+            least = weighing.cost()
+            if beside is None or beside.given_up or not (beside.few or beside.cost() <= least):
+                beside = None  # its memory
+            elif search is weighing:
+                if least < beside.cost() and not least[0]:
+                    beside.adopt(weighing.best(), self._walker.stop)
+                known = beside.cost(), beside.lower
+                yield beside, part >> vain
+                found = known != (beside.cost(), beside.lower)
+                vain = 0 if found else min(_MOST_VAIN, vain + 1)
+                self._lead(weighing, beside)
             yield search, part
 
     def _growing_turns(self, weighing: Weighing, turn: int) -> Iterator[tuple[Search, int]]:
@@ -169,8 +190,13 @@ class Schedule:
         swapping: Swapping | None = None
         if weighing.cost()[0] and asks_first(formula):
             swapping = self._searches.swapping(weighing)
-            yield from first_turns(self._walker, swapping)
-            self._lead(weighing, swapping)
+            yield from first_turns(
+                self._walker, swapping, weighing, FIRST_ALONE + formula.num_variables
+            )
+            if self.standing.satisfies(weighing):
+                swapping = None
+            else:
+                self._lead(weighing, swapping)
         swaps = wishes_are_literals(formula) and swapping_is_possible(formula)
         vain: dict[type[Search], int] = {Growing: _MOST_VAIN}
         late: dict[Search, int] = {}
