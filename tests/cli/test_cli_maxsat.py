@@ -71,6 +71,17 @@ def test_lower_bounds_are_told(tmp_path, capsys, check):
     assert bounds[-1] == least == int(lines(out, "o")[-1])
 
 
+@pytest.mark.parametrize("check", [(), ("--check",)])
+def test_what_searched_is_told(tmp_path, capsys, check):
+    pytest.importorskip("pysat", reason="python-sat is not installed")
+    pytest.importorskip("rustsat", reason="rustsat is not installed")
+    path = tmp_path / "random.wcnf"
+    Formula.from_clauses(random_clauses(20, 130, [3], 1)).to_file(path)
+    assert main(["maxsat", str(path), "--method", "exact", *check]) == 30
+    (by,) = (line for line in lines(capsys.readouterr().out, "c") if line.startswith("by "))
+    assert ("checked" in by) == bool(check)
+
+
 def test_feasible(large, capsys):
     assert main(["maxsat", str(large), "--method", "weighting", "--max-flips", "2000"]) == 10
     out = capsys.readouterr().out

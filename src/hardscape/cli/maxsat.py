@@ -303,6 +303,8 @@ def _report(formula: Formula, result: MaxsatResult, output: PlotOptions) -> None
             f"c {result.num_satisfied} of {result.num_clauses} clauses hold, {result.flips} flips, "
             f"{result.seconds:.3f} s, seed {result.seed}"
         )
+        if result.ran:
+            say(f"c by {'; '.join(result.ran)}")
         if result.gap:
             say(
                 f"c the cost is at least {result.lower_bound + formula.offset}: a gap of {result.gap}"

@@ -244,7 +244,7 @@ class Formula:
         return cpsat_of(self.num_variables, self.weighted(), self.offset)
 
     def weighted(self) -> Iterator[tuple[list[int], int]]:
-        """Clauses and their weights, 0 for hard ones."""
+        """Yield each clause as a list of literals, and its weight, 0 for a hard one, in their order."""
         literals, bounds = self.literals.tolist(), self.offsets.tolist()
         clauses = (literals[begin:end] for begin, end in pairwise(bounds))
         return zip(clauses, self.weights.tolist(), strict=True)
@@ -350,14 +350,24 @@ class Formula:
         return self._truths.costs(values, self.weights, wide=self.total_weight > MAX_WEIGHT)
 
     def hard_violations(self, assignment: ArrayLike) -> Any:
-        """Number of hard clauses that do not hold; int for one assignment, else int64 of shape (...)."""
+        """Number of hard clauses that do not hold, as `cost` counts: int for one assignment, else int64."""
         values = truth_values(assignment, self.num_variables)
         if values.ndim == 1:
             return self.evaluate(values).hard_violations
         return self._truths.violations(values, self.hard)
 
     def evaluate(self, assignment: ArrayLike) -> Evaluation:
-        """Violated hard clauses, cost and satisfied clauses of one assignment, shape (n,)."""
+        """Violated hard clauses, cost and satisfied clauses of one assignment, in one pass over the literals.
+
+        Parameters
+        ----------
+        assignment : array-like of 0 and 1, shape (n,)
+
+        Raises
+        ------
+        InputError
+            For other shapes and values.
+        """
         values = truth_values(assignment, self.num_variables)
         if values.ndim != 1:
             raise InputError(

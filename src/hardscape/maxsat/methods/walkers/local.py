@@ -322,7 +322,7 @@ class LocalWalks(Walks):
         """See `Walks.told`."""
         shared = self._in_turns(task, task.endless)
         walkers = task.options.workers_now if shared else len(task.options.devices)
-        return f"{self.name} with {walkers} walkers"
+        return f"{self.name} with {walkers} walker{'s' * (walkers > 1)}"
 
     def _in_turns(self, task: Task, endless: bool) -> bool:
         """Whether workers elsewhere, which hear nothing of one another on the way, search up to a limit."""
