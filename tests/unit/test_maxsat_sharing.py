@@ -326,7 +326,7 @@ def test_other_threads_go_on_while_the_prover_asks():
     other = threading.Thread(target=interrupt)
     other.start()
     asked.set()
-    answer = oracle._try([], math.inf, math.inf)
+    answer = oracle._try([], (0, 0), math.inf, math.inf)
     other.join()
     assert answer is None  # and not that it has no solution
     oracle.delete()

@@ -446,3 +446,17 @@ def test_a_walker_that_begins_with_what_others_found():
     assert slices == [None] * 30
     assert walker.flips > 0
     assert incumbent.best.cost <= f.cost(whole.lift(first.best()))
+
+
+@pytest.mark.parametrize("how", [{}, {"time_limit": 20}, {"max_flips": 200_000}])
+def test_hard_clauses_that_a_walk_finds_to_contradict_one_another(how):
+    pigeons, holes = range(6), range(5)
+    hard = [[5 * p + h + 1 for h in holes] for p in pigeons]
+    pairs = [(p, q) for p in pigeons for q in range(p)]
+    hard += [[-5 * p - h - 1, -5 * q - h - 1] for p, q in pairs for h in holes]
+    formula = Formula.from_clauses([[-5 * p - 1] for p in pigeons], hard=hard)
+    result = solve(formula, method="weighting", threads=1, seed=1, **how)
+    assert result.status == "UNSATISFIABLE"
+    assert result.stopped == ""
+    assert result.hard_violations > 0
+    assert result.flips == how.get("max_flips", result.flips)

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hardscape.maxsat.formats import FormatWarning
     from hardscape.maxsat.formula import Formula
-    from hardscape.maxsat.methods.cellular import CellularOptions, CellularResult, cellular_search
+    from hardscape.maxsat.methods.cellular.options import CellularOptions
+    from hardscape.maxsat.methods.cellular.result import CellularResult
+    from hardscape.maxsat.methods.cellular.search import cellular_search
     from hardscape.maxsat.methods.listing.listing import enumerate
     from hardscape.maxsat.methods.listing.result import MaxsatListing
     from hardscape.maxsat.methods.weighting.options import WeightingOptions
@@ -19,8 +21,8 @@ if TYPE_CHECKING:
 #: What is offered here, and the module that has it: imported when it is first used, so that a command
 #: reads its formula first.
 _MODULES = {
-    "CellularOptions": "methods.cellular",
-    "CellularResult": "methods.cellular",
+    "CellularOptions": "methods.cellular.options",
+    "CellularResult": "methods.cellular.result",
     "FormatWarning": "formats",
     "Formula": "formula",
     "Improvement": "result",
@@ -29,7 +31,7 @@ _MODULES = {
     "SolveArguments": "modelling.solver",
     "Solver": "modelling.solver",
     "WeightingOptions": "methods.weighting.options",
-    "cellular_search": "methods.cellular",
+    "cellular_search": "methods.cellular.search",
     "enumerate": "methods.listing.listing",
     "solve": "solve",
 }

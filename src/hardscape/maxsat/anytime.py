@@ -60,7 +60,7 @@ def search(task: Task) -> None:
     if found is None:
         task.stopped = "time_limit"
     elif found.unsatisfiable:
-        task.unsatisfiable = True
+        task.incumbent.refute()
         task.incumbent.offer(found.lift(np.zeros(0, dtype=np.uint8)))
     elif found.formula.num_clauses == 0:
         task.incumbent.offer_reduced(np.zeros(found.formula.num_variables, dtype=np.uint8))
@@ -146,7 +146,7 @@ def conclude(task: Task) -> MaxsatResult:
     status: Status = "SATISFIABLE" if feasible else "UNKNOWN"
     if incumbent.proven:
         status = "OPTIMUM FOUND"
-    elif task.unsatisfiable:
+    elif incumbent.refuted:
         status = "UNSATISFIABLE"
     return MaxsatResult(
         status=status,

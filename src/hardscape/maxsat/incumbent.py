@@ -29,7 +29,8 @@ class Incumbent:
     higher lower bound, one at a time.
     ``record`` is given the state when it is better, unless the last time was just before. ``halt`` (uint8,
     shape (1,)) becomes 1 when the target is reached, or the lower bound: searches poll it. No assignment costs
-    less than ``lower``. ``suggested`` is what walkers may go on from.
+    less than ``lower``. ``suggested`` is what walkers may go on from. ``refuted`` says that the hard clauses
+    contradict one another.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class Incumbent:
         self.lower = 0
         self._recorded = 0  # a bound that a record keeps, though nobody relies on it here
         self.suggested: Improvement | None = None
+        self.refuted = False
 
     def aim(self, presolved: Presolved, target: int | None) -> None:
         """Say what the searches work on, and the cost at which to stop if the least one is not known."""
@@ -83,6 +85,11 @@ class Incumbent:
         """Whether the best one is at the lower bound."""
         best = self.best
         return best is not None and best.hard_violations == 0 and best.cost <= self.lower
+
+    def refute(self) -> None:
+        """Take it that no assignment satisfies the hard clauses."""
+        self.refuted = True
+        self.halt[0] = 1
 
     def bound(self, lower: int) -> None:
         """Take a lower bound on the cost of the whole formula, if it is higher."""

@@ -44,7 +44,6 @@ class Task:
     presolved: Presolved = NOTHING_LEFT
     flips: int = 0
     generations: int = 0
-    unsatisfiable: bool = False  # the hard clauses contradict one another
     stopped: str = ""  # what ended the search early
     signum: int = 0  # the signal that did
     device: str = ""  # where the first part of the search ran
@@ -62,16 +61,20 @@ class Task:
     @property
     def over(self) -> bool:
         """Whether nothing is left to search for, or something said stop."""
-        return self.unsatisfiable or self.incumbent.reached or bool(self.stopped)
+        return self._settled or bool(self.stopped)
+
+    @property
+    def _settled(self) -> bool:
+        return self.incumbent.reached or self.incumbent.refuted
 
     def do(self, what: str, work: Work[Answer], options: RunOptions) -> Outcome[Answer]:
         """Run a part of the search; notes what it is, where it runs, and what ended it."""
         self.note(what, told(options))
         outcome = solve(work, options.with_checkpoint(None))
         # A walker that another one's success ended counts as cut short, too.
-        if outcome.stopped and not outcome.complete and not self.incumbent.reached:
+        if outcome.stopped and not outcome.complete and not self._settled:
             self.stopped = outcome.stopped
-        if (number := heard()) and not self.incumbent.reached:  # also as a part of the search ended
+        if (number := heard()) and not self._settled:  # also as a part of the search ended
             self.stopped, self.signum = signal.Signals(number).name, number
         return outcome
 

@@ -33,7 +33,7 @@ class Enumeration(Method):
         every = (np.arange(2**count)[:, None] >> np.arange(count) & 1).astype(np.uint8)
         feasible = every[formula.hard_violations(every) == 0] if formula.num_hard else every
         if len(feasible) == 0:
-            task.unsatisfiable = True
+            task.incumbent.refute()
             task.incumbent.offer_reduced(every[0])
             return
         task.incumbent.offer_reduced(feasible[int(np.argmin(formula.cost(feasible)))])

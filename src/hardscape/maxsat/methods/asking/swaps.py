@@ -96,6 +96,7 @@ class Swapping(Asking):
         self._dropped: set[int] = set()  # wishes that it gives up
         self._model: list[int] = []  # where the walk is
         self._opened = 0  # literals assigned when it ends
+        self.refuted = False  # the hard clauses contradict one another
         self.given_up = not self._tell(stop)
         if self.given_up:
             return
@@ -168,7 +169,7 @@ class Swapping(Asking):
             self._levels = levels_of(list(self._weight.values()))[::-1]
             self._opened = self._assigned() + _OPENED
         elif answer is False:
-            self.given_up = True
+            self.refuted = self.given_up = True
         elif self._near:
             self._nearer = not self._nearer
             if self._nearer:

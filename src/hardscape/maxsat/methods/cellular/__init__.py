@@ -19,9 +19,3 @@ rises by `step`, else it falls by as much. The run ends when everything is satis
 A. Munawar, M. Wahib, M. Munetomo, K. Akama, Genetic Programming and Evolvable Machines 10, 391
 (2009).
 """
-
-from hardscape.maxsat.methods.cellular.options import CellularOptions
-from hardscape.maxsat.methods.cellular.result import CellularResult
-from hardscape.maxsat.methods.cellular.search import cellular_search
-
-__all__ = ["CellularOptions", "CellularResult", "cellular_search"]

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from hardscape.arguments import MAX_SEED
 from hardscape.engine import Cpu, Cuda, resolve
 from hardscape.maxsat.methods.cellular.options import CellularOptions
-from hardscape.maxsat.methods.cellular.search import evolve, pays_on_gpu
 from hardscape.maxsat.task import Method, Task
 
 #: Most runs that share a call, where they go on up to a limit.
@@ -33,6 +32,8 @@ class Cellular(Method):
 
     def _breed(self, task: Task, seed: int, runs: int) -> bool:
         """Do some runs; False where they were cut short, or reached the target."""
+        from hardscape.maxsat.methods.cellular.search import evolve, pays_on_gpu
+
         assert isinstance(task.parameters, CellularOptions)
         incumbent = task.incumbent
 

@@ -162,7 +162,7 @@ class Exact(Method):
         task.note("elimination", "cpu")
         least, assignment = found
         if assignment is None:
-            task.unsatisfiable = True
+            task.incumbent.refute()
             return
         task.incumbent.offer_reduced(assignment)
         task.incumbent.bound_reduced(least)
@@ -211,7 +211,8 @@ class Exact(Method):
         if found is not None:
             high, low = found["lower"].tolist()
             task.incumbent.bound((high << 64) + low + presolved.constant)
-            task.unsatisfiable = bool(found["unsatisfiable"][0])
+            if found["unsatisfiable"][0]:
+                task.incumbent.refute()
             task.flips += int(found["flips"][0])
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from hardscape.engine import Cuda, cuda_status
-from hardscape.maxsat.methods.islands.batch import MOST_AT_ONCE
-from hardscape.maxsat.methods.islands.islands import WalkIslands, WeighingIslands
 from hardscape.maxsat.methods.islands.tables import fits
 from hardscape.maxsat.methods.islands.weighing.tables import bytes_needed, weighs
-from hardscape.maxsat.methods.islands.weighing.weighing import MEMORY
 from hardscape.maxsat.methods.weighting.options import WeightingOptions
 from hardscape.maxsat.methods.weighting.searches import surveys_say
 from hardscape.maxsat.task import SMALL, Task, Walks
+
+if TYPE_CHECKING:  # imported where there is a GPU to walk on
+    from hardscape.maxsat.methods.islands.islands import WalkIslands, WeighingIslands
 
 #: Clauses, for each variable, that a random assignment violates in formulas that may be satisfiable: random
 #: 3-SAT has so many at a ratio of 4.4. Beyond it, clause weighting on a CPU finds better assignments than
@@ -49,6 +51,9 @@ class IslandWalks(Walks):
 
     def work(self, task: Task, *, endless: bool) -> WalkIslands:
         """See `Walks.work`."""
+        from hardscape.maxsat.methods.islands.batch import MOST_AT_ONCE
+        from hardscape.maxsat.methods.islands.islands import WalkIslands
+
         assert isinstance(task.parameters, WeightingOptions)
         most = task.max_flips
         return WalkIslands(
@@ -73,6 +78,8 @@ class IslandWeighing(Walks):
 
     def unfit(self, task: Task) -> str:
         """See `Method.unfit`."""
+        from hardscape.maxsat.methods.islands.weighing.weighing import MEMORY
+
         formula = task.presolved.formula
         if formula.num_clauses == 0:  # nobody needs to search
             return ""
@@ -88,6 +95,8 @@ class IslandWeighing(Walks):
 
     def work(self, task: Task, *, endless: bool) -> WeighingIslands:
         """See `Walks.work`."""
+        from hardscape.maxsat.methods.islands.islands import WeighingIslands
+
         assert isinstance(task.parameters, WeightingOptions)
         presolved, initial = task.presolved, task.initial
         return WeighingIslands(

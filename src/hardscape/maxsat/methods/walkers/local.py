@@ -255,14 +255,17 @@ class Walker:
         if search.quality != before and search.quality[0] != NEVER:
             self._schedule.standing.note(search)
             self.take(search)
-        if (
-            isinstance(search, Bounding | Together)
-            and self.work.incumbent is not None
-            and self.work.tells
-        ):
-            self.work.incumbent.bound_reduced(search.lower)
-            self._lower = max(self._lower, search.lower)
+        if self.work.incumbent is not None and self.work.tells:
+            self._tell(search, self.work.incumbent)
         return done == asked
+
+    def _tell(self, search: Search, incumbent: Incumbent) -> None:
+        """Tell what a search has proven."""
+        if isinstance(search, Bounding | Together):
+            incumbent.bound_reduced(search.lower)
+            self._lower = max(self._lower, search.lower)
+        if isinstance(search, Swapping) and search.refuted:
+            incumbent.refute()
 
     def take(self, search: Search) -> None:
         """Know of what a search has, if it is better than all before."""

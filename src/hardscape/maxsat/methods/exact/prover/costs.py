@@ -141,6 +141,10 @@ class Costs:
             return self.given if self.sums is None else self.sums.left, ()
         return self.counters.left, self.counters.cliques
 
+    def relaxes(self, wish: int) -> bool:
+        """Whether it is no soft clause itself, but relaxes one of several literals."""
+        return wish in self._relaxed
+
     def new(self) -> int:
         """A new variable."""
         self.top += 1

@@ -17,12 +17,15 @@ _BETWEEN_LOOKS = 16
 
 
 def exclusions(costs: Costs) -> dict[int, set[int]]:
-    """Which wishes each one excludes, as far as unit propagation tells; those that cannot hold are paid for."""
+    """Which wishes each one excludes, as far as unit propagation tells; those that cannot hold are paid for.
+
+    One that relaxes a clause of several literals implies nothing by itself.
+    """
     against: dict[int, set[int]] = {}
     if len(costs.weight) > _MOST_PAIRED:
         return against
     oracle, gained, wished = costs.oracle, 0, set(costs.weight)
-    for i, wish in enumerate(list(costs.weight)):
+    for i, wish in enumerate([wish for wish in costs.weight if not costs.relaxes(wish)]):
         if i % _BETWEEN_LOOKS == 0:
             costs.board.look()
         if oracle.late() and len(costs.weight) > _FEW_PAIRED:

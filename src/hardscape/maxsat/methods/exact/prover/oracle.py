@@ -116,29 +116,31 @@ class Oracle:
         propagations: float = math.inf,
     ) -> bool | None:
         """Whether the wishes can all hold; None where the turn is over, or what it may take."""
-        began, propagated = self.work()
+        done = self.work()
+        began = done[0]
         end = math.inf if conflicts is None else began + conflicts
-        last = propagated + propagations
+        last = done[1] + propagations
         while True:
             self.board.look()
             if self.guided and self.board.guide is not self._like:
                 self._like = self.board.guide
                 self.prefer(self._inner(self._like))
-            answer = self._try(wishes, end, last)
+            answer = self._try(wishes, done, end, last)
             if answer is False:
                 self.confirm(self.core())
-            if answer is not None or self._over(end, last):
+            if answer is not None:
                 return answer
+            done = self.work()
+            if self.late() if math.isinf(end) else done[0] >= end or done[1] >= last:
+                return None
             if self.spare:
-                self._make_room(self.work()[0] - began)
+                self._make_room(done[0] - began)
 
-    def _over(self, end: float, last: float) -> bool:
-        conflicts, propagations = self.work()
-        return self.late() if math.isinf(end) else conflicts >= end or propagations >= last
-
-    def _try(self, wishes: Sequence[int], end: float, last: float) -> bool | None:
-        """The same up to the next look, or so many conflicts or propagations of all."""
-        began, (before, propagated) = time.monotonic(), self.work()
+    def _try(
+        self, wishes: Sequence[int], done: tuple[int, int], end: float, last: float
+    ) -> bool | None:
+        """The same up to the next look, or so many conflicts or propagations of all, from those done."""
+        began, (before, propagated) = time.monotonic(), done
         self._solver.conf_budget(int(min(self._conflicts, end - before)))
         waits = self.board.patience < math.inf
         least = max(_PROPAGATIONS, _FOR_EACH * self._solver.nof_vars())
