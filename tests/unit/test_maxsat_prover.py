@@ -516,6 +516,7 @@ def test_all_clauses_are_asked_for_at_first_where_little_is_violated(
     )
     monkeypatch.setattr(prover.Costs, "of", lambda *_: pytest.fail("wishes are made"))
     monkeypatch.setattr(prover, "_PLAIN_EACH", 1e-3 if count < 11 else 1e-9)  # one is never over
+    monkeypatch.setattr(prover, "_PLAIN_ALONE", 0.0)
     board = Waited()
     board.cost, board.model = cost, [-v for v in range(1, 11 * count + 1)]
     with pytest.raises(boards.Settled if count < 11 else pytest.fail.Exception):

@@ -33,8 +33,9 @@ _TRIMMED = 0.2
 #: The same for the question whether all clauses hold, where none is hard.
 _PLAIN = 5.0
 #: The same of a short proof for each literal, where violated clauses weigh no more than such a share of all:
-#: about what it takes to tell a solver the clauses with a wish of each.
-_PLAIN_EACH, _NEARLY_ALL = 4e-6, 0.02
+#: about what it takes to tell a solver the clauses with a wish of each. And as long as cores alone would have
+#: where no other question is left.
+_PLAIN_EACH, _PLAIN_ALONE, _NEARLY_ALL = 4e-6, 0.1, 0.02
 #: Solvers of the provers by number.
 _SOLVERS = ("g4", "g4", "m22", "mcm")
 #: Where the cores raised the lower bound by at least such a share of what is left, they go on at once.
@@ -74,14 +75,17 @@ def _ask_for_all(formula: dict[str, Any], board: Board) -> None:
     board.look()
     if board.cost is None or board.cost > _NEARLY_ALL * sum(weights):
         return
+    least = min(weights)
     oracle = Oracle(clauses, board, "m22")
     oracle.until = time.thread_time() + _PLAIN_EACH * sum(map(len, clauses))
+    if board.cost - board.lower <= least:
+        oracle.until += _PLAIN_ALONE
     answer = oracle.ask([])
     if answer:
         model = {abs(x): x for x in oracle.model()}
         board.offer(0, [model.get(v, -v) for v in range(1, formula["variables"] + 1)])
     if answer is False:
-        board.raise_to(min(weights))
+        board.raise_to(least)
     oracle.delete()
     board.look()
 
