@@ -44,11 +44,9 @@ def test_a_walker_that_finds_has_most():
     assert sharing.of(better, 1, 1.1) == 0.9
 
 
-@pytest.mark.parametrize("promising", [True, False])
-def test_a_prover_that_finds_has_most(promising):
-    best, known = found(1000), Prospects(promising=promising)
-    sharing = Sharing(0.9, best, 0, idle(), ends=time.monotonic() + 4.0, prospects=known)
-    assert sharing.of(best, 0, 1.0, able=True) == (0.2 if promising else 0.9)
+def test_a_prover_that_finds_has_most():
+    best = found(1000)
+    sharing = Sharing(0.9, best, 0, idle(), ends=time.monotonic() + 4.0)
     better = found(990)
     assert sharing.of(better, 0, 2.0, able=True) == 0.2
     sharing.judge(better, better, 0.1)
@@ -161,7 +159,6 @@ def test_who_has_waited_less_for_a_find_goes_on():
     assert of(1.0, 0.5, left=2.0) == 0.9  # in half of its time
     assert of(4.0, 0.5, left=2.0) == 0.2
     assert of(1.0, 0.5, able=True) == 0.2
-    assert of(1.0, 0.5, able=True, promising=False) == 0.9  # what a prover finds is dearer
 
 
 def test_a_walker_waits_from_the_first_assignment_on():
@@ -183,7 +180,7 @@ def test_large_formulas_take_longer_to_show_what_a_proof_finds():
         return Formula.from_clauses([[1]], hard=[range(2, literals)])
 
     def shown(formula):
-        return Prospects.of(formula, SimpleNamespace(best=None), 5.0).shown  # type: ignore[arg-type]
+        return Prospects.of(formula, 5.0).shown
 
     assert [shown(formula(n)) for n in (100, 120_000, 400_000)] == [
         2.0,
@@ -384,7 +381,7 @@ def test_so_has_a_proof_of_a_circuit_that_no_walker_is_able_to_satisfy():
 def test_the_question_for_all_clauses_has_half_of_a_long_limit_until_it_has_had_some_seconds():
     def of(proved, left, together=True):
         best, walker = found(1000), Pace()
-        known = Prospects(hard=False, together=together, promising=False)
+        known = Prospects(hard=False, together=together, shown=0.0)
         sharing = Sharing(0.9, best, 0, walker, time.monotonic() + left, prospects=known)
         walker.walked(1.0, None, best)
         walker.walked(9.0, best, best)

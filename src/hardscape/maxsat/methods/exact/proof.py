@@ -156,7 +156,7 @@ class Proof(Work[Partial]):
 
     def turns(self, walker: Walker, constant: int) -> Turns:
         """Of a walker, on the thread of a prover whose costs leave out a constant."""
-        prospects = Prospects.of(self.formula, self.incumbent, self.ends - time.monotonic())
+        prospects = Prospects.of(self.formula, self.ends - time.monotonic())
         best = self.incumbent.best
         sharing = Sharing(self.share, best, constant, self.pace, self.ends, prospects)
         return Turns(walker, self.incumbent, self.share, sharing)

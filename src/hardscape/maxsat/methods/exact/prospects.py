@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hardscape.maxsat.formula import Formula
-from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.exact.pace import (
     first_ones,
     opening,
     programs_first,
-    promising,
 )
 from hardscape.maxsat.methods.walkers.schedule import swapping_pays
 
@@ -32,8 +30,6 @@ class Prospects:
         Seconds of a proof that is likely to find more than the walker, or none.
     first_ones : float
         Seconds after which it has assignments near a linear program, or none.
-    promising : bool
-        Whether it may come to something soon.
     shown : float
         Seconds without a find after which it has shown that there is little.
     asks : bool
@@ -46,20 +42,18 @@ class Prospects:
     counted: bool = False
     opening: float = 0.0
     first_ones: float = 0.0
-    promising: bool = True
     shown: float = _MOST
     asks: bool = True
     together: bool = False
 
     @classmethod
-    def of(cls, formula: Formula, incumbent: Incumbent, left: float) -> Prospects:
+    def of(cls, formula: Formula, left: float) -> Prospects:
         """Those of a formula's proof, with so many seconds left."""
         return cls(
             hard=formula.num_hard > 0,
             counted=programs_first(formula),
             opening=opening(formula, left),
             first_ones=first_ones(formula),
-            promising=promising(formula, incumbent),
             shown=min(_MOST, max(_SHOWN, _SHOWN_EACH * len(formula.literals))),
             asks=swapping_pays(formula),
             together=not formula.num_hard,

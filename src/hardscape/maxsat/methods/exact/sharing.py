@@ -46,9 +46,7 @@ _TRIES = 0.5
 _AHEAD, _MOST_AHEAD = 0.05, 0.5
 #: A bound rises as fast as in such a part of the prover's time, the last one, which has turns at both sides.
 _RECENT = 0.5
-#: Who has waited less for a find goes on, and a walker does so for so many seconds at least. Until a prover has
-#: found an assignment that is not asked where the walker is able to satisfy the hard clauses and the proof
-#: promises little: whatever the prover finds costs more there.
+#: Who has waited less for a find goes on, and a walker does so for so many seconds at least.
 _MOMENT = 0.1
 #: Where no clause is hard and nothing refuted that is so only for as many seconds of a prover: a first core may
 #: be what nobody can refute.
@@ -143,8 +141,7 @@ class Sharing:
         if proved < self._close and self._near(best, lower, _CLOSE):
             return SHARE
         refutes = self._known.hard or lower or bound > self._constant or proved < _SILENT
-        finds = self._found or self._known.promising or not able
-        waits = finds and refutes and self._waited_less(proved)
+        waits = refutes and self._waited_less(proved)
         if waits or self._rises(best, lower, proved):
             return _LITTLE if near else SHARE
         share = self._first if self._meets(best, lower, proved) else _MOST
