@@ -21,6 +21,7 @@ from hardscape.errors import (
     MissingDependencyError,
 )
 from hardscape.maxsat import CellularOptions, Formula, WeightingOptions, solve
+from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods import installed
 from hardscape.maxsat.result import MaxsatResult
 from helpers import maxsat_oracle as oracle
@@ -343,6 +344,27 @@ def test_result_as_data():
     assert data["cost"] == result.cost
     assert data["assignment"] == "".join(map(str, result.assignment))
     assert data["improvements"][-1][1] == result.cost
+
+
+def test_lower_bounds_are_kept_as_they_rose():
+    formula = random_formula(40, 240, 3, hard=20)
+    result = solve(formula, method="exact", seed=1, threads=1)
+    assert result.status == "OPTIMUM FOUND"
+    seconds, lower = zip(*result.bounds, strict=True)
+    assert sorted(seconds) == list(seconds)
+    assert sorted(set(lower)) == list(lower)
+    assert (lower[-1], seconds[-1] <= result.seconds) == (result.cost, True)
+    assert json.loads(result.to_json())["bounds"][-1][1] == result.cost
+    told = solve(formula, method="weighting", lower_bound=result.cost, max_flips=10)
+    assert told.bounds == ((0.0, result.cost),)
+
+
+def test_of_lower_bounds_that_come_together_the_last_is_kept():
+    incumbent = Incumbent(random_formula(3, 5, 1), None, time.monotonic() - 1000.0)
+    for lower in range(1, 1000):
+        incumbent.bound(lower)
+    assert len(incumbent.bounds) == 2
+    assert incumbent.bounds[-1][1] == 999
 
 
 @pytest.mark.parametrize("method", ["weighting", "exact"])

@@ -148,6 +148,11 @@ def conclude(task: Task) -> MaxsatResult:
         status = "OPTIMUM FOUND"
     elif incumbent.refuted:
         status = "UNSATISFIABLE"
+    seconds = time.monotonic() - task.options.deadline.began
+    lower = best.cost if status == "OPTIMUM FOUND" else incumbent.lower
+    bounds = tuple(incumbent.bounds)
+    if lower > (bounds[-1][1] if bounds else 0):
+        bounds = (*bounds, (seconds, lower))
     return MaxsatResult(
         status=status,
         cost=best.cost if feasible else None,
@@ -155,13 +160,14 @@ def conclude(task: Task) -> MaxsatResult:
         num_satisfied=best.num_satisfied,
         num_clauses=formula.num_clauses,
         hard_violations=best.hard_violations,
-        lower_bound=best.cost if status == "OPTIMUM FOUND" else incumbent.lower,
+        lower_bound=lower,
         improvements=tuple(incumbent.improvements),
+        bounds=bounds,
         method=task.method,
         ran=tuple(task.ran),
         flips=task.flips,
         generations=task.generations,
-        seconds=time.monotonic() - task.options.deadline.began,
+        seconds=seconds,
         device=task.device or "cpu",
         seed=task.options.seed,
         stopped=task.stopped or _gave_up(task, status),

@@ -20,6 +20,8 @@ from hardscape.maxsat.result import Improvement
 _BETWEEN, _BETWEEN_RECORDS = 2.0, 20.0
 #: Bytes of assignments that are kept.
 _MOST_BYTES = 2**23
+#: Share of the time within which of several lower bounds the last one is kept: some rise thousands of times.
+_APART = 0.01
 
 
 class Incumbent:
@@ -29,8 +31,8 @@ class Incumbent:
     higher lower bound, one at a time.
     ``record`` is given the state when it is better, unless the last time was just before. ``halt`` (uint8,
     shape (1,)) becomes 1 when the target is reached, or the lower bound: searches poll it. No assignment costs
-    less than ``lower``. ``suggested`` is what walkers may go on from. ``refuted`` says that the hard clauses
-    contradict one another.
+    less than ``lower``, which ``bounds`` has as it rose, with the seconds until then. ``suggested`` is what
+    walkers may go on from. ``refuted`` says that the hard clauses contradict one another.
     """
 
     def __init__(
@@ -52,6 +54,7 @@ class Incumbent:
         self.improvements: list[Improvement] = []
         self.halt = np.zeros(1, dtype=np.uint8)
         self.lower = 0
+        self.bounds: list[tuple[float, int]] = []
         self._recorded = 0  # a bound that a record keeps, though nobody relies on it here
         self.suggested: Improvement | None = None
         self.refuted = False
@@ -96,12 +99,18 @@ class Incumbent:
         with self._lock:
             if lower > self.lower:
                 self.lower = lower
+                self._mark(time.monotonic() - self._began, lower)
                 self._target = max(self._target, lower)
                 if self.reached:
                     self.halt[0] = 1
                 if self._tell_bound is not None:
                     self._tell_bound(lower)
                 self._note()
+
+    def _mark(self, seconds: float, lower: int) -> None:
+        if len(self.bounds) > 1 and seconds - self.bounds[-2][0] < _APART * seconds:
+            self.bounds.pop()
+        self.bounds.append((seconds, lower))
 
     def bound_reduced(self, lower: int) -> None:
         """The same, of the presolved formula."""

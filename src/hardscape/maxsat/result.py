@@ -82,6 +82,9 @@ class MaxsatResult(Plain):
     improvements : tuple of Improvement
         In order of time; the last one is the result. Assignments passed within a few milliseconds
         of one another are not listed.
+    bounds : tuple of (float, int)
+        Seconds since the search began, and the lower bound that was proven then; of those that follow one
+        another within a hundredth of the time the last.
     method : str
         As asked.
     ran : tuple of str
@@ -121,6 +124,7 @@ class MaxsatResult(Plain):
     seed: int
     stopped: str
     improvements: tuple[Improvement, ...]
+    bounds: tuple[tuple[float, int], ...]
 
     @property
     def model(self) -> list[int]:
@@ -135,7 +139,7 @@ class MaxsatResult(Plain):
         return None if self.cost is None else self.cost - self.lower_bound
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: the assignment as a string of 0 and 1, improvements as [seconds, cost] pairs."""
+        """Plain data: the assignment as a string of 0 and 1, improvements and bounds in pairs with seconds."""
         return {
             **vars(self),
             "gap": self.gap,
@@ -144,10 +148,11 @@ class MaxsatResult(Plain):
             "improvements": [
                 [round(x.seconds, 6), x.cost] for x in self.improvements if not x.hard_violations
             ],
+            "bounds": [[round(seconds, 6), lower] for seconds, lower in self.bounds],
         }
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the cost of the best assignment against time, and a lower bound above 0 as a dashed line.
+        """Draw the cost of the best assignment against time, and lower bounds above 0 as a dashed line.
 
         Parameters
         ----------
@@ -190,7 +195,10 @@ class MaxsatResult(Plain):
         proven = "optimum, proven" if self.lower_bound == self.cost else "lower bound, proven"
         if self.lower_bound > 0:  # 0 is known anyway, and would press the curve to the top
             style = {"color": COLORS[1], "linestyle": "--", "linewidth": 1}
-            ax.axhline(float(self.lower_bound), label=f"{proven}: {self.lower_bound}", **style)
+            times = [*(max(at, seconds[0]) for at, _ in self.bounds), end]
+            lower = [*(float(bound) for _, bound in self.bounds), float(self.lower_bound)]
+            label = f"{proven}: {self.lower_bound}"
+            ax.step(times, lower, where="post", label=label, **style)
         ax.margins(y=0.1)
         x, y = "wall-clock time", "cost: weight of violated soft clauses"
         return finish(ax, title, x, y, whole="y", seconds="x", legend=True)

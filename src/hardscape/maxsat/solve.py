@@ -184,7 +184,9 @@ def solve(
         narrowed=narrowed,
         incumbent=Incumbent(formula, on_improvement, run_options.deadline.began, on_bound),
     )
-    task.incumbent.lower = integer(lower_bound or 0, "lower_bound", 0, MOST_COST)
+    if known := integer(lower_bound or 0, "lower_bound", 0, MOST_COST):
+        task.incumbent.lower = known
+        task.incumbent.bounds.append((0.0, known))
     with open_ledger(run_options.checkpoint, task) as ledger:
         return _run(task, ledger)
 
