@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from hardscape import cli, maxsat, native
+from hardscape.cli import early as searching
 from hardscape.cli import main
-from hardscape.cli.early import Costs
-from hardscape.cli.maxsat import _Bounds
+from hardscape.cli.early import Costs, _Bounds
 from hardscape.errors import Interrupted
 from hardscape.maxsat import CellularOptions, Formula, anytime, cellular_search
 from hardscape.maxsat.formats import FORMATS
@@ -266,21 +266,23 @@ def test_signals_while_the_file_is_read_leave_the_status_unknown(
 
 
 def test_signals_while_modules_are_imported_leave_the_status_unknown(cover, monkeypatch, capsys):
-    program = cli.program
+    def interrupted(make):
+        def made(*arguments, **options):
+            gc.disable()  # what is raised in its callbacks, which the tests have, is lost
+            try:
+                os.kill(os.getpid(), signal.SIGTERM)
+                return make(*arguments, **options)
+            finally:
+                gc.enable()
 
-    def interrupted(**options):
-        gc.disable()  # what is raised in its callbacks, which the tests have, is lost
-        try:
-            os.kill(os.getpid(), signal.SIGTERM)
-            return program(**options)
-        finally:
-            gc.enable()
+        return made
 
-    monkeypatch.setattr(cli, "program", interrupted)
+    monkeypatch.setattr(cli, "program", interrupted(cli.program))
     assert main(["maxsat", str(cover), "--method", "auto"]) == 0
     assert lines(capsys.readouterr().out, "s") == ["UNKNOWN"]
     assert main(["maxsat", str(cover), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["stopped"] == "SIGTERM"
+    monkeypatch.setattr(searching, "searched", interrupted(searching.searched))
     assert main(["maxsat", str(cover)]) == 10  # nothing but a file's name: it is read before
     out = capsys.readouterr().out
     assert lines(out, "s") == ["SATISFIABLE"]
@@ -336,6 +338,17 @@ def test_a_formula_alone_is_read_before_the_command_line_is():
     slow = {"numpy", "cyclopts", "inspect"}
     known = f"import sys, hardscape.cli.early; sys.exit(bool({slow} & sys.modules.keys()))"
     assert subprocess.run([sys.executable, "-c", known]).returncode == 0
+
+
+def test_few_words_are_understood_without_what_understands_all(cover):
+    words = ["maxsat", str(cover), "--threads", "1", "--seed", "3", "--time-limit", "20"]
+    known = f"import sys; from hardscape.cli import main; main({words}); sys.exit('cyclopts' in sys.modules)"
+    few = subprocess.run([sys.executable, "-c", known], capture_output=True, text=True)
+    assert few.returncode == 0
+    known = f"import sys; from hardscape.cli import main; main({[*words, '--method', 'auto']})"
+    all_ = subprocess.run([sys.executable, "-c", known], capture_output=True, text=True)
+    for kind in "osv":
+        assert lines(few.stdout, kind) == lines(all_.stdout, kind) != []
 
 
 @pytest.mark.parametrize(

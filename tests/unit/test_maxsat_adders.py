@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 
 import pytest
@@ -153,3 +154,13 @@ def test_random_clauses_of_four_are_no_adders():
     assert Adders.of(hard, range(1, 20)) is None
     assert not Adders(hard, range(1, 20)).rows
     assert not pace.programs_first(Formula.from_clauses([[v] for v in range(1, 20)], hard=hard))
+
+
+def test_sums_modulo_two_are_no_adders():
+    rng = random.Random(2)
+    hard = []
+    for _ in range(60):
+        four = rng.sample(range(1, 80), 4)
+        odd = [s for s in itertools.product((1, -1), repeat=4) if s.count(-1) % 2]
+        hard += [[v * s for v, s in zip(four, signs, strict=True)] for signs in odd]
+    assert not pace.programs_first(Formula.from_clauses([[v] for v in range(1, 70)], hard=hard))

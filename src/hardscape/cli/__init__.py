@@ -233,10 +233,13 @@ def run(words: list[str]) -> int:
     if words[0] != "maxsat":
         return _parsed(words)
     with signals_wait():
-        from hardscape.cli.early import early
+        from hardscape.cli.early import Lines, early, searched
     try:
-        early.begin(words)
-        return _parsed(words)
+        begun = early.begin(words)
+        if begun is None or early.costs is None:
+            return _parsed(words)
+        formula, asked = begun
+        return searched(lambda: formula, early.costs, Lines(), **asked)
     finally:
         early.end()
 

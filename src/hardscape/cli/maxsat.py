@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import threading
 from collections.abc import Mapping
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Group, Parameter
 
-from hardscape.cli.early import EXIT_CODES, Costs, early, report_early, say
+from hardscape.cli.early import EXIT_CODES, Costs, report_early, say, searched
 from hardscape.cli.options import (
     Flag,
     PlotOptions,
@@ -23,24 +21,15 @@ from hardscape.cli.options import (
 )
 from hardscape.cli.terminal import print_json
 from hardscape.errors import InputError, Interrupted
-from hardscape.interrupts import answer_is_told, signals_wait
+from hardscape.interrupts import answer_is_told
 from hardscape.maxsat.formats import FORMATS
 from hardscape.maxsat.methods import MethodName
 
 if TYPE_CHECKING:  # a first cost is printed before they are imported
     from hardscape.maxsat import (
         CellularOptions,
-        Formula,
-        MaxsatResult,
         WeightingOptions,
     )
-
-#: Seconds between two lower bounds that are printed.
-_BETWEEN_BOUNDS = 0.2
-
-#: Seconds that a search waits for a solver's first assignment, and the share of the limit that they may be: by
-#: then the solver has mostly looked for longer than that, and a search would begin anew.
-_PATIENCE, _LIMITED = 0.25, 0.1
 
 _SEARCH = Group("Search", sort_key=1)
 _PARAMETERS = Parameter(
@@ -126,37 +115,12 @@ def maxsat(
     if listing.max_gap is not None:
         raise InputError("--max-gap without --num-assignments; it is for a list")
     parameters = _chosen(search.method, options or {})
-    taken = early.take()
-    if taken is None:
-        _check(search, parameters, run)
+    _check(search, parameters, run)
     ahead = search.method in ("auto", "exact") and search.max_flips is None
     held = run.checkpoint is not None or run.executor is not None  # which the search may refuse
-    costs = Costs(quiet=output.json, ahead=ahead, held=held) if taken is None else taken[1]
-    bounds = _Bounds()
-    try:
-        formula = costs.read(file, format) if taken is None else taken[0]
-        with signals_wait():
-            from hardscape.maxsat import solve
-        found = costs.found(_patience(run.time_limit))
-        result = solve(
-            formula,
-            **vars(search),
-            initial=None if found is None else list(map(int, found)),
-            options=parameters,
-            **vars(run),
-            progress=output.json,  # else the costs tell how far it is
-            on_improvement=partial(costs.improved, formula.offset),
-            on_bound=None if output.json else partial(bounds.raised, formula.offset),
-        )
-    except KeyboardInterrupt as stop:
-        if not isinstance(stop, Interrupted) or stop.result is None:  # before the search began
-            return report_early(stop, output.json, costs)
-        result = stop.result
-    finally:
-        bounds.end()
-    costs.let_go()
-    _report(formula, result, output)
-    return EXIT_CODES[result.status]
+    costs = Costs(quiet=output.json, ahead=ahead, held=held)
+    asked = vars(search) | vars(run) | {"options": parameters}
+    return searched(partial(costs.read, file, format), costs, output, **asked)
 
 
 def _check(
@@ -173,11 +137,6 @@ def _check(
         from hardscape.maxsat.solve import checked_search
 
         checked_search(**vars(search), options=parameters)
-
-
-def _patience(limit: float | None) -> float:
-    """Seconds that a search with that limit waits for a first assignment that is being looked for."""
-    return _PATIENCE if limit is None else min(_PATIENCE, _LIMITED * limit)
 
 
 def _chosen(
@@ -240,78 +199,3 @@ def _list(
     answer_is_told()
     say(f"s {status}")
     return EXIT_CODES[status]
-
-
-class _Bounds:
-    """Prints lower bounds, a few times a second, and the last one soon."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._untold: int | None = None
-        self._timer: threading.Timer | None = None  # while the next one is not to be told yet
-
-    def raised(self, offset: int, lower: int) -> None:
-        """Tell of a bound, now or when others that come soon are in."""
-        with self._lock:
-            self._untold = lower + offset
-            if self._timer is None:
-                self._tell()
-
-    def _tell(self) -> None:
-        if self._untold is None:
-            return
-        say(f"c lb {self._untold}")
-        self._untold = None
-        self._timer = threading.Timer(_BETWEEN_BOUNDS, self._again)
-        self._timer.daemon = True
-        self._timer.start()
-
-    def _again(self) -> None:
-        # Where nothing can be printed the thread that prints next says so.
-        with self._lock, suppress(OSError):
-            self._timer = None
-            self._tell()
-
-    def end(self) -> None:
-        """Tell the last one; no other comes."""
-        with self._lock:
-            if self._untold is not None:
-                say(f"c lb {self._untold}")
-            if self._timer is not None:
-                self._timer.cancel()
-            self._untold = None
-
-
-def _report(formula: Formula, result: MaxsatResult, output: PlotOptions) -> None:
-    from hardscape.maxsat.methods.installed import can_prove
-    from hardscape.maxsat.result import digits  # they are there by now
-
-    answer_is_told()  # a status is printed once
-    if output.json:
-        sizes = {
-            "command": "maxsat",
-            "num_variables": formula.num_variables,
-            "num_hard": formula.num_hard,
-            "num_soft": formula.num_soft,
-            "offset": formula.offset,
-        }
-        print_json(sizes | result.to_dict())
-    else:
-        if result.stopped:
-            say(f"c {output.cut_short(result.stopped, 'this is the best so far')}")
-        say(
-            f"c {result.num_satisfied} of {result.num_clauses} clauses hold, {result.flips} flips, "
-            f"{result.seconds:.3f} s, seed {result.seed}"
-        )
-        if result.ran:
-            say(f"c by {'; '.join(result.ran)}")
-        if result.gap:
-            say(
-                f"c the cost is at least {result.lower_bound + formula.offset}: a gap of {result.gap}"
-            )
-        if result.stopped and not can_prove():
-            say("c pip install 'hardscape[sat]' brings solvers for first assignments and proofs")
-        say(f"s {result.status}")
-        if result.cost is not None:
-            say(f"v {digits(result.assignment)}")
-    output.draw(result.plot)

@@ -19,17 +19,20 @@ _MOST = 4
 
 #: Most literals of all clauses that are looked through, which takes 5 µs for each.
 _MOST_LITERALS = 250_000
-#: Shares of the clauses that have four literals, at least, and of these that have one's variables with others.
-_LONG, _TOGETHER = 0.2, 0.75
+#: Shares of the clauses that have four literals, at least, and of these that have one's variables with others;
+#: and so many times as many have three at least: else those are sums modulo 2 that carry nothing.
+_LONG, _TOGETHER, _CARRIES = 0.2, 0.75, 0.25
 
 
 def adders_may_prevail(literals: Any, offsets: Any) -> bool:
-    """Whether many clauses have four literals, and most of these share all of their variables with others."""
+    """Whether many clauses have four literals, most of which share theirs with others, and many three."""
     import numpy as np
 
     sizes = np.diff(offsets)
     long = np.flatnonzero(sizes == 4)
     if len(literals) > _MOST_LITERALS or len(long) <= _LONG * len(sizes):
+        return False
+    if (sizes == 3).sum() < _CARRIES * len(long):
         return False
     variables = np.sort(abs(literals[offsets[long][:, None] + np.arange(4)]), axis=1)
     counts = np.unique(variables, axis=0, return_counts=True)[1]
