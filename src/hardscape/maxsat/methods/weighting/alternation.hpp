@@ -17,7 +17,7 @@
 
 namespace hardscape::maxsat {
 
-constexpr std::uint64_t kPressingPurpose = 0x6d787072;
+constexpr std::uint64_t kPressingPurpose = 0x6d787072, kReturningPurpose = 0x6d787274;
 // Flips of a turn, and on each variable one more.
 constexpr std::uint64_t kTurn = 4096;
 
@@ -131,7 +131,7 @@ inline std::uint32_t most_occurrences(const Instance& instance) {
   return most;
 }
 
-// One search, or two where clauses are not too many and some are soft. On large formulas it takes
+// One search, or three where clauses are not too many and some are soft. On large formulas it takes
 // half the bytes, if nothing there is larger than it can keep.
 inline std::unique_ptr<AnyWeighting> weighting_of(const Given& given,
                                                   const WeightingOptions& options) {
@@ -167,6 +167,9 @@ inline std::unique_ptr<AnyWeighting> weighting_of(const Given& given,
   searches.push_back(one(kTempers));
   searches.push_back(make.template operator()<WideStates, std::int64_t>(
       bounded ? Tempers(kSmoothed) : Tempers(kPressed), kPressingPurpose));
+  if (!bounded)
+    searches.push_back(
+        make.template operator()<WideStates, std::int64_t>(Tempers(kReturning), kReturningPurpose));
   auto annealing = std::make_unique<Annealing>(given);
   if (annealing->complete()) searches.push_back(std::move(annealing));
   return std::make_unique<Alternation>(std::move(searches), kTurn + instance.num_variables);

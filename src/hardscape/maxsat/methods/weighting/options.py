@@ -17,10 +17,10 @@ class WeightingOptions:
     """Parameters of the clause-weighting search.
 
     Between restarts the search takes turns at three tempers: as given here; with ten times the `soft_increase`;
-    with that, 0.4 of the `soft_limit` and four times the `patience`. Beside it, in turns, another one goes on
+    with that, 0.4 of the `soft_limit` and four times the `patience`. Beside it, in turns, two others go on
     under pressure without restarts, where soft clauses begin without weight and all grow alike, and the
-    `hard_increase` is fifty times as large; or, where no clause is hard, with random steps and weights that
-    now and then fall again. For more than three million literals both are one search, with pressure as third
+    `hard_increase` is fifty times as large; or, where no clause is hard, one with random steps and weights that
+    now and then fall again. For more than three million literals all are one search, with pressure as third
     and fifth temper and twenty times the `patience`.
 
     Attributes

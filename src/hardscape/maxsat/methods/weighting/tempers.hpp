@@ -22,6 +22,9 @@ struct Temper {
   // is looked at then; and of escapes at which satisfied soft clauses that have grown lose one
   // increase (NuWLS: Chu, Cai, Luo, 2023).
   double good = 0, escape = 0, smooth = 0;
+  // Whether an escape looks at one violated clause alone, and what it flips may come back at once,
+  // as in NuWLS-c: else another good variable is flipped first.
+  bool returns = false;
   bool alike =
       false;  // whether all variables are false, or true, at first, where no clause is hard
 };
@@ -35,7 +38,7 @@ constexpr Temper kPress = {
 constexpr Temper kCreep, kLeap = {.increase = 10},
                          kLow = {.increase = 10, .limit = 0.4, .patience = 4};
 constexpr Temper kTempers[] = {kCreep, kLeap, kPress, kLow, kPress};
-// Those of two searches that have turns: one begins anew, one goes on, under pressure or, where no
+// Those of searches that have turns: one begins anew, two go on under pressure, or one, where no
 // clause is hard, with weights that fall again.
 constexpr Temper kAnew[] = {kCreep, kLeap, kLow};
 constexpr Temper kPressed[] = {{.patience = kForever,
@@ -44,6 +47,13 @@ constexpr Temper kPressed[] = {{.patience = kForever,
                                 .from_nothing = true,
                                 .good = 0.036,
                                 .escape = 0.48}};
+constexpr Temper kReturning[] = {{.patience = kForever,
+                                  .hard = 50,
+                                  .press = 1.001,
+                                  .from_nothing = true,
+                                  .good = 0.036,
+                                  .escape = 0.48,
+                                  .returns = true}};
 constexpr Temper kSmoothed[] = {
     {.patience = kForever, .good = 0.007, .escape = 0.047, .smooth = 0.002, .alike = true}};
 

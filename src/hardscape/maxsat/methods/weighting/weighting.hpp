@@ -271,7 +271,7 @@ class WeightingOf final : public AnyWeighting {
   std::uint32_t best_good() {
     std::uint32_t found = kNone;
     const auto look = [&](std::uint32_t v) {
-      if (v != last_ && (found == kNone || better(v, found))) found = v;
+      if ((v != last_ || temper_.returns) && (found == kNone || better(v, found))) found = v;
     };
     if (temper_.good > 0 && clauses_.good.size() != 0 && chance(temper_.good))
       return clauses_.good[pick(random_.next() >> 32, clauses_.good.size())];
@@ -306,7 +306,8 @@ class WeightingOf final : public AnyWeighting {
       return Clauses::variable(literals[pick(random_.next() >> 32, instance_.length(c))]);
     }
     std::uint32_t found = kNone;
-    for (std::uint32_t t = 0; t < (hard || temper_.smooth > 0 ? 1 : options_.clauses); ++t) {
+    const bool one = hard || temper_.smooth > 0 || temper_.returns;
+    for (std::uint32_t t = 0; t < (one ? 1 : options_.clauses); ++t) {
       const std::uint32_t c = list[pick(random_.next() >> 32, list.size())];
       for (const std::int32_t x : instance_.literals(c)) {
         const std::uint32_t v = Clauses::variable(x);
