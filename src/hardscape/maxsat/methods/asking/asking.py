@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -24,18 +24,11 @@ CONFLICTS, _ASSIGNED = 200, 200_000
 _OFTEN, _BETWEEN = 4, 0.005
 
 
-class Asking(Search):
-    """Moves of which each asks MiniSat, as python-sat brings it.
+class Moving(Search):
+    """Moves, one after another, which end where `given_up` says that nothing is left to try."""
 
-    ``given_up`` says that nothing is left to try. Where questions are `long` each is interrupted when the time
-    is up.
-    """
-
-    def __init__(self, target: int, *, long: bool = False) -> None:
-        from pysat.solvers import Minisat22
-
-        self._target, self._long = max(target, 0), long
-        self._solver: Any = Minisat22()
+    def __init__(self, target: int) -> None:
+        self._target = max(target, 0)
         self._granted = 0
         self._best = np.zeros(0, dtype=np.uint8)
         self._cost = (NEVER, 0)
@@ -43,7 +36,15 @@ class Asking(Search):
 
     @abstractmethod
     def _move(self, stop: NDArray[np.uint8]) -> None:
-        """Ask something."""
+        """Try something."""
+
+    @abstractmethod
+    def _worked(self) -> int:
+        """What was done so far, in what costs about as much as a flip."""
+
+    def _heeding(self, stop: NDArray[np.uint8]) -> AbstractContextManager[None]:
+        """What ends long moves when the time is up."""
+        return nullcontext()
 
     def run(self, flips: int, stop: NDArray[np.uint8]) -> int:
         """Search on; returns the work done, in what costs about as much as a flip.
@@ -61,6 +62,36 @@ class Asking(Search):
         if stop[0] or self._arrived():
             self._granted = max(before, self._worked())
         return self._granted - before
+
+    def best(self) -> NDArray[np.uint8]:
+        """The best assignment."""
+        return self._best
+
+    def cost(self) -> tuple[int, int]:
+        """Of the best one: violated hard clauses and weight of the soft ones."""
+        return self._cost
+
+    @property
+    def quality(self) -> tuple[int, ...]:
+        """The cost, after 0 for no violated hard clause."""
+        return self._cost
+
+    def _arrived(self) -> bool:
+        return self._cost <= (0, self._target)
+
+
+class Asking(Moving):
+    """Moves of which each asks MiniSat, as python-sat brings it.
+
+    Where questions are `long` each is interrupted when the time is up.
+    """
+
+    def __init__(self, target: int, *, long: bool = False) -> None:
+        from pysat.solvers import Minisat22
+
+        super().__init__(target)
+        self._long = long
+        self._solver: Any = Minisat22()
 
     @contextmanager
     def _heeding(self, stop: NDArray[np.uint8]) -> Iterator[None]:
@@ -85,27 +116,11 @@ class Asking(Search):
             watching.join()
             self._solver.clear_interrupt()
 
-    def best(self) -> NDArray[np.uint8]:
-        """The best assignment."""
-        return self._best
-
-    def cost(self) -> tuple[int, int]:
-        """Of the best one: violated hard clauses and weight of the soft ones."""
-        return self._cost
-
-    @property
-    def quality(self) -> tuple[int, ...]:
-        """The cost, after 0 for no violated hard clause."""
-        return self._cost
-
     def _assigned(self) -> int:
         return int(self._solver.accum_stats()["propagations"])
 
     def _worked(self) -> int:
         return self._assigned() // _WORK
-
-    def _arrived(self) -> bool:
-        return self._cost <= (0, self._target)
 
     def _ask(self, wishes: Iterable[int], conflicts: int = CONFLICTS) -> bool | None:
         self._solver.conf_budget(conflicts)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.methods.asking.swaps import Swapping
+from hardscape.maxsat.methods.neighbourhoods.neighbouring import Neighbouring
 from hardscape.maxsat.methods.walkers.standing import close_to_all
 from hardscape.maxsat.methods.weighting.options import WeightingOptions
 from hardscape.maxsat.methods.weighting.searches import (
@@ -109,3 +110,9 @@ class Searches:
         how = work.seed, self._stream, work.target, best.best()
         far = best.cost()[0] > close_to_all(work.formula)
         return Swapping(work.formula, *how, self._walker.stop, far=far)
+
+    def neighbouring(self, best: Search) -> Neighbouring:
+        """Exchanges of soft clauses in parts of the formula, from the best assignment."""
+        work = self._walker.work
+        how = work.seed, self._stream, work.target, best.best()
+        return Neighbouring(work.formula, *how, self._walker.stop)

@@ -14,6 +14,7 @@ from hardscape.maxsat.methods.asking.swaps import Swapping, swapping_is_possible
 from hardscape.maxsat.methods.installed import can_ask
 from hardscape.maxsat.methods.walkers.beginning import Letting, Searches
 from hardscape.maxsat.methods.walkers.hitting_turns import HittingTurns
+from hardscape.maxsat.methods.walkers.neighbouring_turns import NeighbouringTurns
 from hardscape.maxsat.methods.walkers.openings import (
     FEW,
     FIRST_ALONE,
@@ -179,9 +180,11 @@ class Schedule:
         that is in vain until it has the answer, and has less only where much is violated. What grows begins
         again where clause weighting has found something better, then nothing in a turn, and has nothing where
         only all clauses are better.
-        Where clause weighting violates hard clauses a solver is asked for a first assignment from which it goes
-        on; where it has never satisfied them itself, or once found nothing in a turn, wishes that are literals
-        are exchanged when no other clause can join, and who of the two stays behind has ever less of the turns.
+        Of formulas that have parts, these are searched in place of sets that grow, once clause weighting found
+        nothing in a turn.
+        Where it violates hard clauses a solver is asked for a first assignment from which it goes on; where it
+        has never satisfied them itself, or once found nothing in a turn, wishes that are literals are exchanged
+        when no other clause can join, and who of the two stays behind has ever less of the turns.
         """
         work, stop = self._walker.work, self._walker.stop
         formula = work.formula
@@ -204,12 +207,17 @@ class Schedule:
         if swapping is None and not weighing.cost()[0]:
             yield weighing, OPENING
         least: tuple[int, int] | None = None  # of clause weighting, a turn ago
+        parts = NeighbouringTurns(self._walker, self._searches)
         for _ in rounds(self._walker):
+            if swapping is not None or least == weighing.cost():
+                yield from parts.turns(weighing, turn)
+                if parts.found is not None:
+                    self._lead(weighing, parts.found)
             cost, best = weighing.cost(), weighing.best()
             asks: list[Asking] = []
             if growing is not None and cost < growing.cost():
                 growing = None
-            if growing is None and not cost[0] and least in (None, cost):
+            if growing is None and not parts.pays and not cost[0] and least in (None, cost):
                 growing = Growing(formula, work.target, best, stop)
             exchanged = swaps or (swapping is not None and cost[0] > 0)
             in_vain = swapping is not None or least == cost

@@ -1,0 +1,1 @@
+"""Searches of parts of a formula, whose other variables keep their values."""
