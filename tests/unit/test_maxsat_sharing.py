@@ -53,26 +53,33 @@ def test_a_prover_that_finds_has_most():
     assert [sharing.of(better, 0, at, able=True) for at in (5.9, 6.1)] == [0.2, 0.9]
 
 
-def limited(lower, proved, left):
-    """The walker's share where neither finds more, with so many seconds of the prover and left."""
-    best = found(1000)
-    known = Prospects(shown=0.0)
-    return Sharing(0.5, best, 0, idle(), time.monotonic() + left, known).of(best, lower, proved)
+def limited(lower, proved, left, waited=0.8):
+    """The walker's share where neither finds more, with so many seconds of the prover and left.
+
+    The walker has waited as long, times a factor.
+    """
+    best, known = found(1000), Prospects(shown=0.0)
+    walker = idle(waited * (proved or 1.0))
+    return Sharing(0.3, best, 0, walker, time.monotonic() + left, known).of(best, lower, proved)
 
 
 def test_where_the_bounds_will_not_meet_the_search_has_most():
     assert limited(lower=10, proved=1.0, left=10.0) == 0.9  # 99 s more
-    assert limited(lower=10, proved=0.0, left=10.0) == 0.5  # it has not begun
-    assert limited(lower=10, proved=1.0, left=math.inf) == 0.5
-    assert limited(lower=0, proved=0.1, left=10.0) == 0.5  # it has hardly begun
+    assert limited(lower=10, proved=0.0, left=10.0) == 0.3  # it has not begun
+    assert limited(lower=10, proved=1.0, left=math.inf) == 0.3
+    assert limited(lower=0, proved=0.4, left=10.0) == 0.3  # it has hardly begun
     assert limited(lower=0, proved=9.0, left=10.0) == 0.9
 
 
 def test_where_limits_are_long_that_is_not_said_of_a_proof_that_had_little_of_it():
-    assert limited(lower=10, proved=9.0, left=60.0) == 0.5
+    assert limited(lower=10, proved=9.0, left=60.0) == 0.3
     assert limited(lower=10, proved=11.0, left=60.0) == 0.9
-    assert limited(lower=10, proved=69.0, left=300.0) == 0.5
+    assert limited(lower=10, proved=69.0, left=300.0) == 0.3
     assert limited(lower=10, proved=71.0, left=300.0) == 0.9
+
+
+def test_half_of_it_where_it_has_waited_longer_than_the_prover():
+    assert limited(lower=10, proved=11.0, left=60.0, waited=1.2) == 0.5
 
 
 def test_little_is_left_to_a_walker_that_waits_where_the_bounds_are_near():

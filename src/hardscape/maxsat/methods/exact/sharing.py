@@ -19,7 +19,7 @@ from hardscape.maxsat.methods.walkers.local import Walker
 from hardscape.maxsat.result import Improvement
 
 #: The walker's share of the turns, at first and least; and most, which it has while it finds something, and
-#: where the bounds will not meet before the limit.
+#: where the bounds will not meet before the limit unless it has waited longer than the prover: then half.
 SHARE, _MOST = 0.2, 0.9
 #: The share at first where no clause is hard: without hard clauses first cores are long. And seconds that the
 #: search has at least, as far as the share goes: it finds most of what it finds within them.
@@ -144,7 +144,10 @@ class Sharing:
         waits = refutes and self._waited_less(proved)
         if waits or self._rises(best, lower, proved):
             return _LITTLE if near else SHARE
-        share = self._first if self._meets(best, lower, proved) else _MOST
+        share = self._first
+        if not self._meets(best, lower, proved):
+            waited, idle = self._waits(proved)
+            share = _MOST if idle < waited else max(_HALF, self._first)
         if self._known.together and proved < self._untried:
             share = min(share, _HALF)
         return min(share, most)
@@ -173,12 +176,17 @@ class Sharing:
         gap = best.cost - self._constant - lower
         return gap * proved <= lower * (self._ends - time.monotonic())
 
-    def _waited_less(self, proved: float) -> bool:
-        """Whether the prover has waited less for its next find than the walker, each in its own time.
+    def _waits(self, proved: float) -> tuple[float, float]:
+        """For how long the prover has waited for its next find, and the walker, each in its own time.
 
         A walker waits from the first assignment on: what comes before is up to the prover.
         """
-        waited, idle = proved - self._found, min(self._pace.idle, self._pace.seconds - self._held)
+        idle = min(self._pace.idle, self._pace.seconds - self._held)
+        return proved - self._found, idle
+
+    def _waited_less(self, proved: float) -> bool:
+        """Whether the prover has waited less than the walker, and has not shown what it finds."""
+        waited, idle = self._waits(proved)
         return waited < self._known.shown and idle > max(_MOMENT, waited)
 
     def _rises(self, best: Improvement, lower: int, proved: float) -> bool:
