@@ -150,7 +150,7 @@ def test_who_falls_fast_towards_the_hard_clauses_is_not_behind(counts, turns):
         ((90, 89, 10), 2),
         ((0,), 1),
         ((99, 88, 77, 66, 55), 4),
-        ((9,) * 9, 8),
+        ((9, 8, 7, 6, 5), 4),
     ],
 )
 def test_clause_weighting_goes_on_while_it_falls(counts, turns):

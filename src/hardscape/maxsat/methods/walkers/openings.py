@@ -16,8 +16,8 @@ FIRST_ALONE = 8_000
 #: Flips of a search by cores before any other where soft clauses are not exchanged, as long as few wishes hit
 #: all cores; of clause weighting behind it, as long as that falls; and before sets are grown from its best.
 OPENING = 200_000
-#: Hard clauses that are few where clause weighting violates no more, and most turns that it has then at first.
-FEW, _CLOSE_TURNS = 10, 8
+#: Hard clauses that are few where clause weighting violates no more.
+FEW = 10
 #: Turns of clause weighting before another search of large formulas, unless it satisfies the hard clauses: the
 #: first of its searches has tried all of its tempers by then.
 TEMPERS = 8
@@ -47,14 +47,13 @@ def falling_turns(
 ) -> Iterator[tuple[Search, int]]:
     """Clause weighting as long as each turn leaves far fewer hard clauses violated, up to a limit.
 
-    Most formulas that it satisfies without a solver it satisfies by then. It has the `least` turns, and some
-    where it violates few hard clauses, whatever they bring.
+    Most formulas that it satisfies without a solver it satisfies by then. It has the `least` turns
+    whatever they bring.
     """
     until, most = walker.flips + OPENING, math.inf
     for count in itertools.count(1):
         yield weighing, turn
         hard = weighing.cost()[0]
-        whatever = count < least or (hard <= FEW and count < _CLOSE_TURNS)
-        if not hard or not (whatever or (hard <= most and walker.flips < until)):
+        if not hard or not (count < least or (hard <= most and walker.flips < until)):
             return
         most = FALLING * hard
