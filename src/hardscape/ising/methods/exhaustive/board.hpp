@@ -129,7 +129,7 @@ class Board {
   State load(std::size_t i) const {
     const std::uint64_t* at = words_ + kStates + i * kWords;
     State state{Wide<Limbs>::load(at), Code{}};
-    std::memcpy(&state.state, at + Limbs, sizeof(Code));
+    std::memcpy(static_cast<void*>(&state.state), at + Limbs, sizeof(Code));
     return state;
   }
 
