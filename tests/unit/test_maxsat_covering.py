@@ -150,7 +150,7 @@ def test_other_formulas_are_not_taken_for_covers(soft, hard):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_solve_finds_the_cheapest_cover(seed):
-    f = cover(12, 20, 20, seed)
+    f = cover(14, 40, 20, seed)
     assert len(presolve(f).formula.literals) > 0
     for threads in (1, 2):
         found = solve(f, method="weighting", max_flips=40_000, seed=seed, threads=threads)

@@ -106,6 +106,10 @@ def presolve(formula: Formula, *, stop: NDArray[np.uint8] | None = None) -> Pres
     R. Williger and H. Zhang, ALENEX 2019). Nothing of this where it takes less than one in 100 variables, or
     more than two million literals are left.
 
+    Within the same limits, as a dominated set of a cover, a literal is false whose negation is in a soft unit
+    alone, where each of its clauses has one of a group of such literals that weigh no more together (subsumed
+    labels, and those subsumed by groups: T. Korhonen, J. Berg, P. Saikko and M. Jarvisalo, SAT 2017).
+
     A formula of more than two million literals stays as it is, the same object, where all this would take less
     than one in 32 of them, no clause would become shorter, and no cost constant: a copy would take as much
     memory again.

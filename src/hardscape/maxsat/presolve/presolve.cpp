@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "maxsat/instance.hpp"
+#include "maxsat/presolve/dominated.hpp"
 #include "maxsat/presolve/equals.hpp"
 #include "maxsat/presolve/independent_set.hpp"
 #include "maxsat/presolve/links.hpp"
@@ -85,6 +86,12 @@ std::optional<Presolved> presolve(const nb::object& formula,
       incomplete = !vertices.run(links, constant);
       if (!incomplete && vertices.changes())
         incomplete = !again(left, fixed, constant, unsatisfiable, stopped);
+    }
+    for (bool changes = true; changes && !incomplete && !unsatisfiable;) {
+      Dominated dominated(left, looks, stopped);
+      incomplete = !dominated.run(links);
+      changes = !incomplete && dominated.changes();
+      if (changes) incomplete = !again(left, fixed, constant, unsatisfiable, stopped);
     }
   }
   if (incomplete) return std::nullopt;
