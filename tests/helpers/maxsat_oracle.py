@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from itertools import pairwise, product
 
+import numpy as np
+
+from hardscape.maxsat.presolve import Presolved, presolve
+
 
 def holds(clause, assignment) -> bool:
     return any(assignment[abs(x) - 1] == (x > 0) for x in clause)
@@ -51,6 +55,24 @@ def costs_of(formula) -> dict[tuple[int, ...], int]:
             "variables": formula.num_variables,
         }
     )
+
+
+def presolved(formula) -> Presolved:
+    """What presolve leaves of a formula, whose costs and ways back are right for every assignment."""
+    found = presolve(formula)
+    whole = costs_of(formula)
+    if found.unsatisfiable:
+        assert not whole
+        return found
+    left = costs_of(found.formula)
+    assert bool(whole) == bool(left)
+    for x, price in left.items():
+        lifted = found.lift(np.array(x, dtype=np.uint8))
+        assert whole[tuple(lifted.tolist())] == price + found.constant
+    for x, price in whole.items():
+        short = tuple(found.restrict(np.array(x, dtype=np.uint8)).tolist())
+        assert left[short] + found.constant <= price
+    return found
 
 
 _WORD = 2**64 - 1

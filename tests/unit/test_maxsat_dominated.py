@@ -7,7 +7,7 @@ import pytest
 
 from hardscape.maxsat import Formula, solve
 from hardscape.maxsat.presolve import presolve
-from helpers.maxsat_oracle import costs_of
+from helpers.maxsat_oracle import presolved
 
 
 def cover(weights, rows, others=()):
@@ -36,23 +36,8 @@ def random_cover(seed):
 
 @pytest.mark.parametrize("first", range(0, 400, 20))
 def test_what_is_left_costs_the_same(first):
-    went = 0
-    for seed in range(first, first + 20):
-        formula = random_cover(seed)
-        found = presolve(formula)
-        whole, left = costs_of(formula), costs_of(found.formula)
-        if found.unsatisfiable:
-            assert not whole
-            continue
-        went += len(found.moves) > 0
-        assert min(whole.values()) == min(left.values()) + found.constant
-        for x, cost in left.items():
-            lifted = found.lift(np.array(x, dtype=np.uint8))
-            assert whole[tuple(lifted.tolist())] == cost + found.constant
-        for x, cost in whole.items():
-            short = tuple(found.restrict(np.array(x, dtype=np.uint8)).tolist())
-            assert left[short] + found.constant <= cost
-    assert went > 0
+    found = [presolved(random_cover(seed)) for seed in range(first, first + 20)]
+    assert any(len(one.moves) for one in found)
 
 
 def pairs_of(found):

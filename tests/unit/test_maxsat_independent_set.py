@@ -8,7 +8,7 @@ import pytest
 
 from hardscape.maxsat import Formula, solve
 from hardscape.maxsat.presolve import presolve
-from helpers.maxsat_oracle import costs_of
+from helpers.maxsat_oracle import costs_of, presolved
 
 
 def graph(weights, edges, signs=None, others=()):
@@ -46,19 +46,7 @@ def random_graph(seed):
 @pytest.mark.parametrize("first", range(0, 300, 10))
 def test_what_is_left_costs_the_same(first):
     for seed in range(first, first + 10):
-        formula = random_graph(seed)
-        found = presolve(formula)
-        whole, left = costs_of(formula), costs_of(found.formula)
-        if found.unsatisfiable:
-            assert not whole
-            continue
-        assert min(whole.values()) == min(left.values()) + found.constant
-        for x, cost in left.items():
-            lifted = found.lift(np.array(x, dtype=np.uint8))
-            assert whole[tuple(lifted.tolist())] == cost + found.constant
-        for x, cost in whole.items():
-            short = tuple(found.restrict(np.array(x, dtype=np.uint8)).tolist())
-            assert left[short] + found.constant <= cost
+        presolved(random_graph(seed))
 
 
 @pytest.mark.parametrize("seed", range(6))
