@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import math
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -75,7 +78,8 @@ def proven_at_once(formula: Formula, constant: int, incumbent: Incumbent, contex
     board = _board(constant, incumbent, context)
     try:
         board.look()
-        _hasten(Cores(Costs.of(lists_of(formula), board)), board)
+        with _uncollected():
+            _hasten(Cores(Costs.of(lists_of(formula), board)), board)
     except Settled:
         return True
     except Stopped:
@@ -98,13 +102,26 @@ def settled_here(
     board = _board(constant, incumbent, context, turns if small else None, until)
     try:
         board.look()
-        prove(lists_of(formula), board)
+        with _uncollected():
+            prove(lists_of(formula), board)
     except Settled:
         return True
     except Stopped:
         pass
     turns.lower = board.lower
     return False if board.stopped else None
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without Python's collector, which looks through tens of thousands of clauses again and again, in vain."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _board(
