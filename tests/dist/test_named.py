@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import queue
 import shutil
 import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -119,6 +120,25 @@ def test_workers_of_ours_that_do_not_answer_are_replaced() -> None:
     found = solved(Stopping(), executor="processes:1", time_limit=2)
     assert (found.stopped, found.shards_done) == ("time_limit", 0)
     assert raw(solved(HarmonicSum(), executor="processes:1")) == raw(solved(HarmonicSum()))
+
+
+def test_what_comes_after_workers_were_given_up_is_answered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(named, "_LAST_WORDS", 0.5)
+    pool = named.Processes(1)
+    left = [pool.submit(time.sleep, 60) for _ in range(6)]
+    while not left[1].running():
+        time.sleep(0.01)
+    assert sum(future.cancel() for future in left) >= 3
+    pool.forget(left)
+    later = [pool.submit(pow, 2, 3) for _ in range(3)]
+    told: queue.SimpleQueue[Future[int]] = queue.SimpleQueue()
+    for future in later:
+        future.add_done_callback(told.put)
+    assert {told.get(timeout=30) for _ in later} == set(later)
+    assert pool.submit(pow, 2, 3).result(timeout=30) == 8
+    pool.shutdown()
 
 
 #: Prints the number of a worker, and waits to be killed.

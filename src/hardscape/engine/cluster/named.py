@@ -68,6 +68,7 @@ class Processes(Executor):
     def __init__(self, workers: int) -> None:
         self._max_workers = workers
         self._pool = self._begun()
+        self._lock = threading.Lock()
         atexit.register(self.shutdown, False, cancel_futures=True)
 
     def _begun(self) -> ProcessPoolExecutor:
@@ -77,20 +78,32 @@ class Processes(Executor):
 
     def submit(self, function: Callable[..., R], /, *args: Any, **kwargs: Any) -> Future[R]:
         """See `concurrent.futures.Executor`."""
-        try:
-            return self._pool.submit(function, *args, **kwargs)
-        except BrokenExecutor:
-            self._pool.shutdown(wait=False)
-            self._pool = self._begun()
-            return self._pool.submit(function, *args, **kwargs)
+        with self._lock:
+            try:
+                return self._pool.submit(function, *args, **kwargs)
+            except BrokenExecutor:
+                self._pool.shutdown(wait=False)
+                self._pool = self._begun()
+                return self._pool.submit(function, *args, **kwargs)
 
     def forget(self, futures: Collection[Future[Any]]) -> None:
         """Kill the workers unless these, which were told to stop, are over soon: this process could not end."""
 
         def end(pool: ProcessPoolExecutor) -> None:
-            if wait(futures, _LAST_WORDS).not_done:
-                for worker in list((pool._processes or {}).values()):
-                    worker.kill()
+            if not wait(futures, _LAST_WORDS).not_done:
+                return
+            with self._lock:
+                if self._pool is pool:
+                    self._pool = self._begun()
+            workers = list((pool._processes or {}).values())
+            manager: Any = pool._executor_manager_thread
+            # What waits goes first: on Python 3.11 a pool whose worker dies stumbles over those that were
+            # cancelled, and blocks that a later call has submitted meanwhile would never be reported lost.
+            pool.shutdown(wait=False, cancel_futures=True)
+            for worker in workers:
+                worker.kill()
+            if manager is not None:
+                manager.join()  # it would cancel nothing once nobody held the pool
 
         name = "hardscape-forget"
         threading.Thread(target=end, args=(self._pool,), name=name, daemon=True).start()
