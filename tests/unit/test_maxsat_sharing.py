@@ -339,7 +339,7 @@ def test_other_threads_go_on_while_the_prover_asks():
 def test_a_proof_by_linear_programs_has_nearly_all_of_the_time_until_it_may_have_found():
     best = found(1000)
 
-    def of(*proved, opening):
+    def of(*proved, opening, cost=901):
         sharing = Sharing(
             0.9,
             best,
@@ -348,11 +348,12 @@ def test_a_proof_by_linear_programs_has_nearly_all_of_the_time_until_it_may_have
             prospects=Prospects(counted=True, opening=opening),
         )
         assert sharing.of(best, 0, 1.0) == 0.05
-        better = found(900)
+        better = found(cost)
         sharing.judge(best, better, 0.1)
         return [sharing.of(better, 0, each) for each in proved]
 
     assert of(1.9, 2.1, opening=2.0) == [0.05, 0.9]
+    assert of(1.9, 2.1, opening=2.0, cost=900) == [0.5, 0.9]  # the walker falls
     assert of(6.0, 7.0, opening=9.0) == [0.05, 0.9]
 
 
@@ -368,6 +369,8 @@ def test_and_all_of_it_while_hard_clauses_are_violated():
     assert of(0.7, 0.8) == 0.5  # the opening is over at 0.8 of it
     assert of(0.1, 9.0) == 0.0
     assert of(0.1, 2.0, counted=False) == 0.5
+    best = found(1000, hard=10)
+    assert of(0.1, 9.0) == 0.5  # few of them
 
 
 def test_so_has_a_proof_of_a_circuit_that_no_walker_is_able_to_satisfy():

@@ -141,7 +141,7 @@ class Exact(Method):
 
         def pays() -> bool:
             walkers = (local.kept or {}).values()
-            facts = ("able", "asking", "opening")
+            facts = ("able", "asking", "opens")
             known = {x: any(getattr(each, x) for each in walkers) for x in facts}
             return proof_pays(task, pace, left, **known)
 

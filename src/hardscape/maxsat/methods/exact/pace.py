@@ -13,6 +13,7 @@ from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.exact.prover.rows import MOST_LITERALS
 from hardscape.maxsat.methods.exact.prover.rows.gates import adders_may_prevail
 from hardscape.maxsat.methods.walkers.schedule import asks_first
+from hardscape.maxsat.methods.walkers.standing import FALLING
 from hardscape.maxsat.methods.weighting.searches import asks_for_a_cover
 from hardscape.maxsat.result import Improvement
 from hardscape.maxsat.task import Task
@@ -20,6 +21,8 @@ from hardscape.maxsat.task import Task
 #: A walker of a circuit is silent where it found nothing in such a part of its time, and for so many seconds:
 #: its finds come in bursts.
 _QUIET, _SILENCE = 0.5, 0.5
+#: Share of its time after which a walker that falls has far less: falls come in bursts, too.
+_EARLY = 0.25
 #: Longest limit in seconds of which a search may have all before a proof begins; the same where a proof
 #: promises little, and where hard clauses are violated that a solver is asked about. Of longer ones it has the
 #: less the longer they are: see `alone`.
@@ -29,13 +32,8 @@ SHORT, LONGER, _ASKED = 2.0, 5.0, 1.5
 #: each literal, which it takes to begin, fewer where there is nothing to lose.
 _FIRST_PART, _UNBEGUN, _LAST, _SECONDS = 0.1, 0.6, 0.5, 0.4
 _EACH, _LEAST_EACH = 1.5e-6, 6e-7
-#: Literals up to which linear programs come to something within a short limit, so that a proof which begins
-#: with them does not wait for a search that gets on; and seconds that must be left where their assignments are
-#: not likely to be good.
-_SOLVED, _TOLD = 200_000, 1.0
-#: A search stays where it violates more than so many hard clauses, and at least such a share of those that it
-#: did at half of its time.
-FEW, _STILL_VIOLATED = 10, 0.5
+#: Hard clauses that are few.
+FEW = 10
 #: A proof promises little where the search's own bound is less than such a share of the cost.
 _BOUND = 0.125
 #: A proof begins, up to a short limit, where such a part of the search's time found nothing.
@@ -44,8 +42,9 @@ _STILL = 0.75
 #: literal, after which assignments that cost little more than the program are there. A proof begins at once up
 #: to any limit of no less than that, if the search's bound promises something.
 _PRICED, _FIRST, _FIRST_EACH = 65, 0.6, 2.2e-5
-#: Seconds at least, and for each literal, that a proof takes to find what its linear programs lead to.
-_OPENS, _OPENS_EACH = 0.6, 2e-5
+#: Seconds at least, and for each literal, that a proof takes to find what its linear programs lead to; and how
+#: much less it takes with luck.
+_OPENS, _OPENS_EACH, _LUCK = 0.6, 2e-5, 0.5
 #: What the simpler clauses of a circuit lead to, whose variables occur no more often than that in the mean,
 #: takes seconds, of which so many must be left, after those that a process takes to begin.
 _OCCURS, _FIRST_GATES, _MOMENT = 16, 0.6, 0.1
@@ -68,22 +67,30 @@ class Pace:
     def __init__(self) -> None:
         self.seconds = 0.0
         self._found = 0.0  # when it last did
-        self._violated: list[tuple[float, int]] = []  # hard clauses, and when
+        self._known: list[
+            tuple[float, Improvement]
+        ] = []  # the best since others found it, and when
 
     def walked(self, seconds: float, before: Improvement | None, after: Improvement | None) -> None:
         """Take what was the best before and after so many more seconds."""
+        if before is not None and (not self._known or before is not self._known[-1][1]):
+            self._known = [(self.seconds, before)]
         self.seconds += seconds
         if after is not None:
-            self._violated.append((self.seconds, after.hard_violations))
+            self._known.append((self.seconds, after))
             if after is not before and not after.hard_violations:
                 self._found = self.seconds
 
     @property
-    def stays(self) -> bool:
-        """Whether many hard clauses are violated, and about as many as at half of the time."""
-        before = [hard for at, hard in self._violated if at <= self.seconds / 2]
-        hard = self._violated[-1][1] if before else 0
-        return hard > FEW and hard >= _STILL_VIOLATED * before[-1]
+    def falls(self) -> bool:
+        """Whether far less is violated than early on, or than when others last found something."""
+        if not self._known:
+            return False
+        now, early = self._known[-1][1], _EARLY * self.seconds
+        then = next((x for at, x in reversed(self._known) if at <= early), self._known[0][1])
+        if then.hard_violations:
+            return now.hard_violations <= FALLING * then.hard_violations
+        return now.cost <= FALLING * then.cost and now is not then
 
     @property
     def idle(self) -> float:
@@ -162,10 +169,12 @@ def leads(formula: Formula) -> bool:
 def opening(formula: Formula, left: float = math.inf) -> float:
     """Seconds after which a proof that is likely to find more than a walker has begun to; or none.
 
-    That is one that begins with linear programs, and one of a circuit that no walker is able to satisfy.
+    That is one that begins with linear programs, if these may come to something in time, and one of a circuit
+    that no walker is able to satisfy.
     """
     if programs_first(formula):
-        return max(_OPENS, _OPENS_EACH * len(formula.literals))
+        opens = max(_OPENS, _OPENS_EACH * len(formula.literals))
+        return opens if _LUCK * opens <= left else 0.0
     return alone(left) if _circuit_opens(formula, left) else 0.0
 
 
@@ -188,12 +197,12 @@ def proof_pays(
     *,
     able: bool,
     asking: bool = False,
-    opening: bool = False,
+    opens: bool = False,
 ) -> bool:
     """Whether a proof may be tried within a limit, of which the search, able or not, had some time.
 
-    Where no clause is hard and the search is asking whether all can hold, a proof would ask the same. Where it
-    is `opening` it may soon satisfy the hard clauses.
+    Where no clause is hard and the search is asking whether all can hold, a proof would ask the same. As long
+    as it `opens` it may soon satisfy the hard clauses.
     """
     formula, left = task.presolved.formula, task.options.deadline.left
     best = task.incumbent.best
@@ -203,16 +212,16 @@ def proof_pays(
         return False
     finds = _finds(task)
     if violated and asks_in_vain(task):
-        return leads(formula) or (alone(limit, _ASKED) <= pace.seconds < limit and not opening)
+        soon = leads(formula) and opening(formula, left) > 0
+        return not opens and (soon or alone(limit, _ASKED) <= pace.seconds < limit)
     most = alone(limit, SHORT if finds or violated or not able else LONGER)
     over = most < limit and pace.seconds >= most
     if violated:
-        return pace.seconds >= (_FIRST_PART if pace.stays else _UNBEGUN) * most
+        return pace.seconds >= _UNBEGUN * most
     if not able and pace.silent and _circuit_opens(formula, left - _MOMENT):
         return True
     if finds and _bounded(task.incumbent) and 0 < first_ones(formula) <= left:
         return True
-    soon = left > _TOLD or first_ones(formula) > 0
-    programs = soon and len(formula.literals) <= _SOLVED and programs_first(formula)
-    still = pace.still(most / limit) and not asking
-    return over or (pace.seconds >= _FIRST_PART * most and (programs or still))
+    programs = programs_first(formula) and opening(formula, left) > 0
+    ready = (programs and not (opens or pace.falls)) or (pace.still(most / limit) and not asking)
+    return over or (pace.seconds >= _FIRST_PART * most and ready)

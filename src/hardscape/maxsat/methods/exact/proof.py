@@ -149,7 +149,11 @@ class Proof(Work[Partial]):
             walker = self.local.walker(0, context)
             leads = self._opening() > 0 and not walker.able
             if self.incumbent.feasible and not leads:  # else one step may take seconds
+                began, before = time.monotonic(), self.incumbent.best
                 walker.walk(_MEANWHILE)  # a process needs a moment to begin
+                if self.pace is not None:
+                    seconds = time.monotonic() - began
+                    self.pace.walked(seconds, before, self.incumbent.best)
             turns = self.turns(walker, 0 if whole else self.constant)
         how = self.incumbent, context, self.ended, self.constant
         return Dialogue(talker, *how, flips=flips, whole=whole, turns=turns).result()

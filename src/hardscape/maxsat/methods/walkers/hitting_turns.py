@@ -50,6 +50,7 @@ class HittingTurns:
     ) -> None:
         self._walker, self._searches, self._standing = walker, searches, standing
         self._first = first
+        self.opens = True  # whether not both of the first searches have had their turns
 
     def turns(self, initial: NDArray[np.uint8] | None, turn: int) -> Iterator[tuple[Search, int]]:
         """Searches in turn, from a first assignment or none, and how many flips each has."""
@@ -78,6 +79,7 @@ class HittingTurns:
                 yield weighing, turn
             else:
                 yield from falling_turns(self._walker, weighing, max(_START, self._walker.flips))
+        self.opens = False
         searches: list[Hitting | Weighing | Swapping] = [hitting, weighing]
         late: dict[Search, int] = {}
         hard = weighing.cost()[0]

@@ -181,9 +181,9 @@ class Walker:
         return self._schedule.asking
 
     @property
-    def opening(self) -> bool:
-        """Whether clause weighting of a large formula has not tried all of its tempers."""
-        return self._schedule.opening
+    def opens(self) -> bool:
+        """Whether the searches that come first have not had their turns."""
+        return self._schedule.opens
 
     def walk(self, seconds: float = math.inf, *, busy: bool = False) -> bool:
         """Search for so long, by the processor's time if `busy`; False if stopped before the end."""

@@ -80,7 +80,7 @@ class Schedule:
         self._searches = Searches(walker, stream)
         self.standing = Standing(walker, walker.work.formula)
         self.asking = False  # a solver whether all clauses can hold, where none is hard
-        self.opening = False  # clause weighting of a large formula with all of its tempers
+        self.opens = False  # whether not all of the searches that come first have had their turns
 
     def __iter__(self) -> Iterator[tuple[Search, int]]:
         """Searches in turn, and how many flips each has."""
@@ -109,7 +109,9 @@ class Schedule:
         if size <= _MOST_SWAPPED and mixed and not cover:
             told = self._walker, self._searches, self.standing
             turns = HittingTurns(*told, first=not self._stream)
-            yield from turns.turns(self._initial, turn // _SHORT)
+            for each in turns.turns(self._initial, turn // _SHORT):
+                self.opens = turns.opens
+                yield each
             return
         if mixed and not cover and size <= _MOST_LITERALS and wishes_are_literals(formula):
             yield from self._opened_turns(turn)
@@ -140,13 +142,13 @@ class Schedule:
         first = self._initial
         violated = 0 if first is None else self._walker.work.formula.hard_violations(first)
         weighing = self._searches.weighing(None if violated else first)
-        self.opening = True
+        self.opens = True
         yield weighing, turn
         if first is not None and 0 < violated < weighing.cost()[0]:
             weighing.adopt(first, self._walker.stop)
         if weighing.cost()[0]:
             yield from falling_turns(self._walker, weighing, turn, TEMPERS - 1)
-        self.opening = False
+        self.opens = False
         if weighing.cost()[0] <= FEW:
             yield from self._grown_turns(weighing, turn)
             return
