@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from hardscape.errors import InputError
+from hardscape.errors import InputError, UnknownArgumentError
 from hardscape.maxsat import Formula, Solver, solve
 from hardscape.maxsat.modelling.solver import joined
 from helpers import maxsat_oracle as oracle
@@ -228,3 +228,12 @@ def test_refusals(refused):
         refused(solver)
     assert solver.formula == Formula.from_clauses([[1]])
     assert solver.solve().cost == 0
+
+
+@pytest.mark.parametrize(
+    "own", [{"initial": [0, 1]}, {"lower_bound": 0}, {"formula": Formula.from_clauses([[1]])}]
+)
+def test_what_a_solver_gives_itself_is_refused_by_name(own):
+    with pytest.raises(UnknownArgumentError) as refused:
+        Solver(Formula.from_clauses([[1, 2]])).solve(**own)
+    assert refused.value.names == list(own)

@@ -76,18 +76,20 @@ def check_weights(weights: NDArray[Any], hard: NDArray[Any]) -> None:
         raise InputError(f"weights[{clause}] is {int(weights[clause])}; {accepted} is accepted")
 
 
-def truth_values(assignment: ArrayLike, num_variables: int) -> NDArray[np.bool_]:
-    """Assignments as bool, shape (..., num_variables); else `InputError`."""
-    array = to_numpy(assignment, "assignment")
+def truth_values(
+    assignment: ArrayLike, num_variables: int, name: str = "assignment"
+) -> NDArray[np.bool_]:
+    """Assignments as bool, shape (..., num_variables); else `InputError`, with the argument's name."""
+    array = to_numpy(assignment, name)
     if array.ndim == 0 or array.shape[-1] != num_variables:
         raise InputError(
-            f"assignment has shape {array.shape}; the last axis must hold the {num_variables} variables"
+            f"{name} has shape {array.shape}; the last axis must hold the {num_variables} variables"
         )
     if array.dtype == np.bool_:
         return array
     wrong = (array != 0) & (array != 1)
     if wrong.any():
-        raise InputError(f"assignment holds {array[wrong].flat[0]}; 0 and 1 are accepted")
+        raise InputError(f"{name} holds {array[wrong].flat[0]}; 0 and 1 are accepted")
     return array.astype(np.bool_)
 
 

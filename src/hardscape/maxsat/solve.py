@@ -11,7 +11,6 @@ import numpy as np
 
 from hardscape import memory
 from hardscape.arguments import integer
-from hardscape.arrays import to_numpy
 from hardscape.engine import Ledger, RunArguments, RunOptions
 from hardscape.engine.fold import Block
 from hardscape.engine.ledger import NoLedger, open_ledger
@@ -20,6 +19,7 @@ from hardscape.interrupts import interruptible
 from hardscape.maxsat.anytime import conclude, search
 from hardscape.maxsat.formula import Formula, checked_formula
 from hardscape.maxsat.incumbent import Incumbent
+from hardscape.maxsat.intake import truth_values
 from hardscape.maxsat.methods import MethodName
 from hardscape.maxsat.methods.cellular.options import MOST_RUNS, CellularOptions
 from hardscape.maxsat.methods.exact.exact import require_prover
@@ -168,8 +168,8 @@ def solve(
         if call is not None and not callable(call):
             raise InputError(f"{name}={call!r}; a function is accepted")
     if initial is not None:
-        initial = to_numpy(initial, "initial")
-        formula.evaluate(initial)  # refuses other shapes and values
+        initial = truth_values(initial, formula.num_variables, "initial")
+        formula.evaluate(initial)  # refuses more than one
     task = Task(
         formula=formula,
         method=method,

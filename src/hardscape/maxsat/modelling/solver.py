@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hardscape.arguments import integer
 from hardscape.engine import RunArguments
-from hardscape.errors import InputError, Interrupted
+from hardscape.errors import InputError, Interrupted, UnknownArgumentError
 from hardscape.maxsat.formula import Formula, checked_formula
 from hardscape.maxsat.intake import MAX_WEIGHT, checked_clause
 from hardscape.maxsat.methods import MethodName
@@ -25,6 +25,8 @@ from hardscape.maxsat.solve import solve
 
 #: Assignments that later calls may begin with.
 _KEPT = 8
+#: Arguments of `solve` that a solver gives itself.
+_OF_THE_SOLVER = {"formula", "initial", "lower_bound"}
 
 
 class SolveArguments(RunArguments, total=False):
@@ -199,9 +201,13 @@ class Solver:
 
         Raises
         ------
+        UnknownArgumentError
+            For these three.
         Interrupted
             On Ctrl-C or SIGTERM; what its `result` holds is kept.
         """
+        if foreign := arguments.keys() & _OF_THE_SOLVER:
+            raise UnknownArgumentError(foreign, SolveArguments.__annotations__)
         assumed = self._checked(assumptions, "assumptions")
         premises = frozenset(assumed)
         units = [[literal] for literal in assumed]
