@@ -64,46 +64,56 @@ def test_up_to_a_short_limit_a_prover_waits_for_a_search_that_gets_on(gets_on, m
 
 
 @pytest.mark.parametrize(
-    ("literals", "each", "opens", "pays"),
+    ("literals", "clauses", "each", "pays"),
     [
-        (100_000, 10, False, "1234"),
-        (100_001, 10, False, ""),  # not in time
-        (100_000, 10, True, ""),
-        (100_000, 200, False, ""),  # a search that falls
+        (100_000, 9000, 10, "1234"),
+        (100_001, 9000, 10, ""),  # not in time
+        (100_000, 1500, 10, ""),  # 1500 wishes are few
+        (100_000, 9000, 200, ""),  # a search that falls
     ],
 )
 def test_linear_programs_that_are_solved_soon_do_not_wait_for_a_search_that_gets_on(
-    literals, each, opens, pays, monkeypatch
+    literals, clauses, each, pays, monkeypatch
 ):
     monkeypatch.setattr(pace, "programs_first", lambda formula: True)
     task: Any = SimpleNamespace(
         incumbent=SimpleNamespace(best=found(1000), lower=1),
         options=SimpleNamespace(deadline=SimpleNamespace(left=1.0)),
         presolved=SimpleNamespace(
-            formula=SimpleNamespace(literals=range(literals), num_clauses=9000, num_hard=1)
+            formula=SimpleNamespace(literals=range(literals), num_clauses=clauses, num_hard=1)
         ),
     )
     walker, when, best = Pace(), "", found(1000)
     walker.walked(0.01, None, best)
     for tenth in range(5):
-        when += str(tenth) * pace.proof_pays(task, walker, 1.0, able=True, opens=opens)
+        when += str(tenth) * pace.proof_pays(task, walker, 1.0, able=True)
         before, best = best, found(best.cost - each)
         walker.walked(0.1, before, best)
     assert when == pays
 
 
-def test_a_search_falls_that_violates_a_tenth_less_than_after_a_quarter_of_its_time():
-    def falls(*costs, hard=0):
-        walker, bests = Pace(), [found(cost, hard * cost) for cost in costs]
-        walker.walked(0.1, None, bests[0])
+def test_a_search_falls_whose_best_costs_a_tenth_less_than_after_a_quarter_of_its_time():
+    def falls(*costs):
+        walker, bests = Pace(), [found(cost) for cost in costs]
+        walker.walked(0.01, None, found(2000, hard=1))
+        walker.walked(0.09, None, bests[0])
         for before, after in itertools.pairwise(bests):
             walker.walked(0.1, before, after)
         return walker.falls
 
     assert not Pace().falls
     assert [falls(1000), falls(1000, 900), falls(1000, 901)] == [False, True, False]
-    assert [falls(1000, 800, 790, 789), falls(1000, *[800] * 8)] == [True, False]
-    assert [falls(100, 90, hard=1), falls(100, 91, hard=1)] == [True, False]
+    assert [falls(1000, 800, 790, 789), falls(1000, *range(800, 790, -1))] == [True, False]
+
+
+def test_a_search_that_waited_for_half_of_its_time_does_not_fall():
+    walker, best, better = Pace(), found(1000), found(800)
+    walker.walked(0.1, None, best)
+    walker.walked(0.1, best, better)
+    walker.walked(0.15, better, better)
+    assert walker.falls
+    walker.walked(0.1, better, better)
+    assert not walker.falls
 
 
 def test_what_others_found_is_no_fall_of_a_search():

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from hardscape.arguments import MAX_SEED
 from hardscape.engine import Cpu, Cuda, resolve
@@ -105,15 +106,7 @@ class Exact(Method):
 
     def _walk_first(self, task: Task, local: LocalSearch, pace: Pace, first: float) -> None:
         """Search before the proof; on one thread, up to a limit, as long as the search finds something."""
-        options = task.options.on_cpu()
-
-        def walk(turn: float) -> None:
-            if turn > 0 and not task.over:
-                began, before = time.monotonic(), task.incumbent.best
-                self._beside.walk(task, options, replace(local, turn=turn))
-                # Some steps are longer than a short turn.
-                pace.walked(time.monotonic() - began, before, task.incumbent.best)
-
+        walk = partial(self._walk, task, local, pace)
         walk(_BEFORE_TABLES)
         self._eliminate(task)
         if task.over:  # nothing of what follows is asked, which takes as long on large formulas
@@ -127,25 +120,35 @@ class Exact(Method):
             while steps and known != (incumbent.best, incumbent.lower):
                 known, steps = (incumbent.best, incumbent.lower), steps - 1
                 walk(_BEFORE_TABLES)
-        left = options.deadline.left
+        left = task.options.deadline.left
         small = len(task.presolved.formula.literals) <= SMALL
         at_once = at_once and (small or left is None or not asks_in_vain(task))
-        if len(options.devices) > 1 or at_once:
-            return
-        local = replace(local, endless=True)  # one that ends begins anew
-        waits = not leads(task.presolved.formula)
-        while waits and not task.over and pace.seconds < _BEFORE_FEASIBLE and asks_in_vain(task):
-            walk(_BEFORE)
-        if left is None:
-            return
+        if len(task.options.on_cpu().devices) == 1 and not at_once:
+            self._walk_on(task, replace(local, endless=True), pace)  # one that ends begins anew
 
-        def pays() -> bool:
+    def _walk(self, task: Task, local: LocalSearch, pace: Pace, turn: float) -> None:
+        """Search for so long."""
+        if turn > 0 and not task.over:
+            began, before = time.monotonic(), task.incumbent.best
+            self._beside.walk(task, task.options.on_cpu(), replace(local, turn=turn))
+            # Some steps are longer than a short turn.
+            pace.walked(time.monotonic() - began, before, task.incumbent.best)
+
+    def _walk_on(self, task: Task, local: LocalSearch, pace: Pace) -> None:
+        """Search on until a proof pays."""
+        walk, leading = partial(self._walk, task, local, pace), leads(task.presolved.formula)
+        left = task.options.deadline.left
+
+        def told() -> dict[str, bool]:
             walkers = (local.kept or {}).values()
             facts = ("able", "asking", "opens")
-            known = {x: any(getattr(each, x) for each in walkers) for x in facts}
-            return proof_pays(task, pace, left, **known)
+            return {x: any(getattr(each, x) for each in walkers) for x in facts}
 
-        while not task.over and not pays():
+        while not task.over and pace.seconds < _BEFORE_FEASIBLE and asks_in_vain(task):
+            if leading and not told()["opens"]:
+                break
+            walk(_BEFORE)
+        while not (left is None or task.over or proof_pays(task, pace, left, **told())):
             walk(max(_BEFORE_TABLES, TURN_SHARE * pace.seconds))
 
     def _eliminate(self, task: Task) -> None:

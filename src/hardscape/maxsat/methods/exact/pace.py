@@ -32,6 +32,9 @@ SHORT, LONGER, _ASKED = 2.0, 5.0, 1.5
 #: each literal, which it takes to begin, fewer where there is nothing to lose.
 _FIRST_PART, _UNBEGUN, _LAST, _SECONDS = 0.1, 0.6, 0.5, 0.4
 _EACH, _LEAST_EACH = 1.5e-6, 6e-7
+#: Seconds that must be left where a proof begins with linear programs whose assignments are not likely to be
+#: good, though a search gets on.
+_TOLD = 1.0
 #: Hard clauses that are few.
 FEW = 10
 #: A proof promises little where the search's own bound is less than such a share of the cost.
@@ -67,30 +70,29 @@ class Pace:
     def __init__(self) -> None:
         self.seconds = 0.0
         self._found = 0.0  # when it last did
-        self._known: list[
-            tuple[float, Improvement]
-        ] = []  # the best since others found it, and when
+        self._last: Improvement | None = None
+        # What the best cost under which the hard clauses hold, since others found it, and when.
+        self._costs: list[tuple[float, int]] = []
 
     def walked(self, seconds: float, before: Improvement | None, after: Improvement | None) -> None:
         """Take what was the best before and after so many more seconds."""
-        if before is not None and (not self._known or before is not self._known[-1][1]):
-            self._known = [(self.seconds, before)]
+        if before is not None and not (before.hard_violations or before is self._last):
+            self._costs = [(self.seconds, before.cost)]
         self.seconds += seconds
-        if after is not None:
-            self._known.append((self.seconds, after))
-            if after is not before and not after.hard_violations:
+        self._last = after
+        if after is not None and not after.hard_violations:
+            self._costs.append((self.seconds, after.cost))
+            if after is not before:
                 self._found = self.seconds
 
     @property
     def falls(self) -> bool:
-        """Whether far less is violated than early on, or than when others last found something."""
-        if not self._known:
+        """Whether what costs far less than early on was found, since the hard clauses hold and of late."""
+        if not self._costs or self.idle >= _QUIET * self.seconds:
             return False
-        now, early = self._known[-1][1], _EARLY * self.seconds
-        then = next((x for at, x in reversed(self._known) if at <= early), self._known[0][1])
-        if then.hard_violations:
-            return now.hard_violations <= FALLING * then.hard_violations
-        return now.cost <= FALLING * then.cost and now is not then
+        early = _EARLY * self.seconds
+        then = next((x for at, x in reversed(self._costs) if at <= early), self._costs[0][1])
+        return self._costs[-1][1] <= FALLING * then
 
     @property
     def idle(self) -> float:
@@ -212,16 +214,19 @@ def proof_pays(
         return False
     finds = _finds(task)
     if violated and asks_in_vain(task):
-        soon = leads(formula) and opening(formula, left) > 0
-        return not opens and (soon or alone(limit, _ASKED) <= pace.seconds < limit)
+        first = leads(formula) and opening(formula, left) > 0
+        return first or (alone(limit, _ASKED) <= pace.seconds < limit and not opens)
     most = alone(limit, SHORT if finds or violated or not able else LONGER)
     over = most < limit and pace.seconds >= most
     if violated:
         return pace.seconds >= _UNBEGUN * most
     if not able and pace.silent and _circuit_opens(formula, left - _MOMENT):
         return True
+    if over or pace.falls:
+        return over
     if finds and _bounded(task.incumbent) and 0 < first_ones(formula) <= left:
         return True
-    programs = programs_first(formula) and opening(formula, left) > 0
-    ready = (programs and not (opens or pace.falls)) or (pace.still(most / limit) and not asking)
-    return over or (pace.seconds >= _FIRST_PART * most and ready)
+    soon = left > _TOLD or first_ones(formula) > 0
+    programs = soon and programs_first(formula) and opening(formula, left) > 0
+    still = pace.still(most / limit) and not asking
+    return pace.seconds >= _FIRST_PART * most and (programs or still)

@@ -118,19 +118,20 @@ class Sharing:
         The lower bound is what the prover has said in so many seconds, and `bound` the best one of the whole
         formula; an `able` walker satisfies the hard clauses without a solver.
         """
+        opens = self._known.counted and proved < self._opening
         if best is None or best.hard_violations:
             self._held = self._pace.seconds
-            few = best is not None and best.hard_violations <= FEW
-            if self._known.counted and proved < self._opening and not few:
+            if opens:
                 return 0.0  # one step of its may take a fifth of a second
-            tries = few or (
-                not (self._known.counted and self._known.asks) and self._pace.seconds < self._tries
+            few = best is not None and best.hard_violations <= FEW
+            tries = not (self._known.counted and self._known.asks) and (
+                few or self._pace.seconds < self._tries
             )
             return _HALF if tries else self._violated
         if best is not self._best:
             self._found = proved
         self._bounds.append((proved, lower))
-        if proved < self._opening and self._known.counted:
+        if opens:
             return _HALF if self._pace.falls else _LITTLE
         if proved < self._opening and not able and self._pace.silent:
             return 0.0  # one step of its may take as long as it took to satisfy a circuit
