@@ -15,6 +15,7 @@ pytest.importorskip("rustsat")
 
 from pysat.solvers import Solver
 
+from hardscape import native
 from hardscape.benchmarks.maxsat.formulas import planted
 from hardscape.maxsat import Formula
 from hardscape.maxsat.methods.exact.prover import board as boards
@@ -375,27 +376,30 @@ def test_a_wrong_core_is_found_out(seed, said, monkeypatch):
         prover.prove(formula, boards.Board(check=True))
 
 
-@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("few_first", [True, False])
 @pytest.mark.parametrize("seed", range(20))
-def test_what_is_paid_for_cliques_is_a_bound(seed, sign):
+def test_what_is_paid_for_cliques_is_a_bound(seed, few_first):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 11))
-    against = {v: {u for u in range(n) if u != v} for v in range(n)}
-    for u, v in itertools.combinations(range(n), 2):
-        if rng.random() < 0.4:
-            against[u].discard(v)
-            against[v].discard(u)
-    weight = {v: int(rng.integers(0, 4)) for v in range(n)}
-    found = exclusions.cliques(against, weight, sign, lambda: None)
+    wishes = range(1, n + 1)
+    pairs = [pair for pair in itertools.combinations(wishes, 2) if rng.random() < 0.6]
+    looked = native.core.maxsat.Exclusions([[-u, -v] for u, v in pairs], list(wishes), n, n)
+    while looked.run(3):
+        pass
+    assert looked.close() == []
+    against = {v: set(itertools.chain(*(p for p in pairs if v in p))) - {v} for v in wishes}
+    assert looked.against() == {v: others for v, others in against.items() if others}
+    weight = {v: int(rng.integers(0, 4)) for v in wishes}
+    found = looked.cliques(list(weight.values()), few_first)
     for clique, paid in found:
         assert paid > 0
         assert all(v in against[u] for u, v in itertools.combinations(clique, 2))
-    for v in range(n):
+    for v in wishes:
         assert sum(paid for clique, paid in found if v in clique) <= weight[v]
     least = min(
-        sum(weight[v] for v in range(n) if v not in kept)
+        sum(weight[v] for v in wishes if v not in kept)
         for size in range(n + 1)
-        for kept in itertools.combinations(range(n), size)
+        for kept in itertools.combinations(wishes, size)
         if all(v not in against[u] for u, v in itertools.combinations(kept, 2))
     )
     assert exclusions.gained(found) <= least
@@ -541,3 +545,19 @@ def test_cores_wait_for_the_plain_question(broken, monkeypatch):
     lower.Cores(costs, plain=plain).turn(time.thread_time() + 0.2)
     assert plain.over == broken
     assert bool(asked) == broken
+
+
+def test_wishes_exclude_what_propagation_tells_of_either():
+    # 1 implies the denial of 3 by way of 2; 4 cannot hold; 6 relaxes, and is asked nothing itself.
+    clauses = [[-1, 2], [-2, -3], [-4, 5], [-4, -5], [-7, -6]]
+    looked = native.core.maxsat.Exclusions(clauses, [1, 3, 4, 7, 6], 4, 7)
+    assert not looked.run(10)
+    assert looked.close() == [4]
+    assert looked.against() == {1: {3}, 3: {1}, 7: {6}, 6: {7}}
+
+
+def test_wishes_are_not_looked_at_among_clauses_that_contradict_one_another():
+    looked = native.core.maxsat.Exclusions([[1], [-1, 2], [-2]], [1, 2], 2, 2)
+    assert not looked.run(10)
+    assert looked.close() == []
+    assert looked.against() == {}

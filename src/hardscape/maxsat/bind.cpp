@@ -6,6 +6,7 @@ namespace hardscape::maxsat {
 void bind_automorphisms(nb::module_& module);
 void bind_elimination(nb::module_& module);
 void bind_evaluate(nb::module_& module);
+void bind_exclusions(nb::module_& module);
 void bind_first(nb::module_& module);
 void bind_neighbourhoods(nb::module_& module);
 void bind_parse(nb::module_& module);
@@ -22,6 +23,7 @@ const native::Family family("maxsat", [](nb::module_& module) {
   bind_automorphisms(module);
   bind_elimination(module);
   bind_evaluate(module);
+  bind_exclusions(module);
   bind_first(module);
   bind_neighbourhoods(module);
   bind_parse(module);

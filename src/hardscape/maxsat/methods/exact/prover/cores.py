@@ -10,7 +10,7 @@ from typing import Any
 
 from .board import Settled
 from .costs import Costs, Count
-from .exclusions import exclusions, pay_cliques
+from .exclusions import Exclusions
 from .oracle import CONFLICTS, FEW_CONFLICTS
 from .relaxation import Row, clique_of, first_seconds, relaxed
 
@@ -95,7 +95,7 @@ class Cores:
         self._place: dict[int, tuple[Count, int]] = {}  # of wishes that are counts
         self._waiting: list[tuple[list[int], int]] = []  # cores that are not counted yet
         self._level = -1  # before the beginning
-        self.against: dict[int, set[int]] = {}  # which wishes each one excludes
+        self._exclusions: Exclusions | None = None
         self._relaxed = False  # whether a linear program was solved
         self._tried = 0.0  # seconds that the last one had
         self._solvers = itertools.cycle(_SOLVERS)
@@ -120,10 +120,15 @@ class Cores:
             self.relax(seconds, clauses)
         return fast
 
+    @property
+    def against(self) -> dict[int, set[int]]:
+        """Which wishes each one excludes, as far as that is known."""
+        return {} if self._exclusions is None else self._exclusions.against
+
     def _begin(self) -> list[list[int]] | None:
         """Have the first wishes; returns the clauses of which a linear program may be all that is left."""
         costs, began = self._costs, time.thread_time()
-        self.against = exclusions(costs)
+        self._exclusions = Exclusions(costs)
         literals = sum(map(len, costs.clauses))
         self._seconds, self._large = first_seconds(costs, literals), literals > _LARGE
         self._relaxed = self._seconds == math.inf
@@ -160,7 +165,8 @@ class Cores:
 
     def _wish_anew(self) -> None:
         """Pay for cliques of the wishes as they are, and begin with the heaviest of what is left."""
-        pay_cliques(self._costs, self.against)
+        if self._exclusions is not None:
+            self._exclusions.pay(self._costs)
         self._level = self._next(math.inf)
 
     def relax(self, seconds: float, clauses: list[list[int]] | None = None) -> None:
