@@ -77,7 +77,7 @@ def test_linear_programs_that_are_solved_soon_do_not_wait_for_a_search_that_gets
 ):
     monkeypatch.setattr(pace, "programs_first", lambda formula: True)
     task: Any = SimpleNamespace(
-        incumbent=SimpleNamespace(best=found(1000), lower=1),
+        incumbent=SimpleNamespace(best=found(1000), earned=1),
         options=SimpleNamespace(deadline=SimpleNamespace(left=1.0)),
         presolved=SimpleNamespace(
             formula=SimpleNamespace(literals=range(literals), num_clauses=clauses, num_hard=1)
@@ -130,7 +130,7 @@ def test_a_prover_that_takes_long_to_begin_does_not_begin_late(literals, pays, m
     monkeypatch.setattr(pace, "programs_first", lambda formula: False)
     left = SimpleNamespace(left=0.7)
     task: Any = SimpleNamespace(
-        incumbent=SimpleNamespace(best=found(3), lower=1),
+        incumbent=SimpleNamespace(best=found(3), earned=1),
         options=SimpleNamespace(deadline=left),
         presolved=SimpleNamespace(
             formula=SimpleNamespace(literals=range(literals), num_clauses=1, num_hard=1)
@@ -145,7 +145,7 @@ def test_a_prover_that_takes_long_to_begin_does_not_begin_late(literals, pays, m
 
 def test_a_proof_promises_little_where_cores_refute_little():
     def promises(lower, formula=PARTIAL):
-        known: Any = SimpleNamespace(best=found(100), lower=lower)
+        known: Any = SimpleNamespace(best=found(100), earned=lower)
         return pace.promising(formula, known)
 
     assert [promises(lower) for lower in (0, 10, 20)] == [False, False, True]
@@ -172,7 +172,7 @@ def test_a_search_has_less_of_a_limit_alone_the_longer_that_is():
 def test_a_proof_begins_where_the_search_finds_nothing(limit, lower, pays):
     best = found(100)
     task: Any = SimpleNamespace(
-        incumbent=SimpleNamespace(best=best, lower=lower),
+        incumbent=SimpleNamespace(best=best, earned=lower),
         options=SimpleNamespace(deadline=SimpleNamespace(left=limit)),
         presolved=SimpleNamespace(formula=PARTIAL),
     )
@@ -190,7 +190,7 @@ def test_a_proof_begins_where_the_search_finds_nothing(limit, lower, pays):
 @pytest.mark.parametrize(("limit", "pays"), [(2.0, ""), (4.0, "AB"), (8.0, "56789AB")])
 def test_a_search_that_finds_something_is_alone_for_so_long(limit, pays):
     task: Any = SimpleNamespace(
-        incumbent=SimpleNamespace(best=found(100), lower=0),
+        incumbent=SimpleNamespace(best=found(100), earned=0),
         options=SimpleNamespace(deadline=SimpleNamespace(left=limit)),
         presolved=SimpleNamespace(formula=SOFT),
     )
@@ -204,16 +204,16 @@ def test_a_search_that_finds_something_is_alone_for_so_long(limit, pays):
 def test_assignments_near_a_linear_program_are_begun_with_if_the_limit_lets_them():
     formula = Formula.from_clauses([[-1], [-2]], hard=[[1, 2]] * 1000 + [[1, -2]])
     task: Any = SimpleNamespace(
-        incumbent=SimpleNamespace(best=found(100), lower=50),
+        incumbent=SimpleNamespace(best=found(100), earned=50),
         options=SimpleNamespace(deadline=SimpleNamespace(left=1.0)),
         presolved=SimpleNamespace(formula=PARTIAL),
     )
     walker = Pace()
     walker.walked(0.1, None, found(100))
     assert pace.proof_pays(task, walker, 1.0, able=True)
-    task.incumbent.lower = 0
+    task.incumbent.earned = 0
     assert not pace.proof_pays(task, walker, 1.0, able=True)
-    task.incumbent.lower, task.options.deadline.left = 50, 0.5
+    task.incumbent.earned, task.options.deadline.left = 50, 0.5
     assert not pace.proof_pays(task, walker, 0.6, able=True)
     task.options.deadline.left, task.presolved.formula = 1.0, formula
     assert not pace.proof_pays(task, walker, 1.0, able=True)
@@ -256,7 +256,7 @@ def test_variables_of_circuits_occur_seldom():
 
 def test_a_proof_of_a_circuit_begins_where_the_search_is_silent_and_asks_a_solver():
     task: Any = SimpleNamespace(
-        incumbent=SimpleNamespace(best=found(100), lower=0),
+        incumbent=SimpleNamespace(best=found(100), earned=0),
         options=SimpleNamespace(deadline=SimpleNamespace(left=1.5)),
         presolved=SimpleNamespace(formula=circuit(1700)),
     )
@@ -285,7 +285,7 @@ def test_a_search_is_silent_where_half_of_its_time_and_half_a_second_were_in_vai
 def test_up_to_a_short_limit_a_proof_begins_where_the_search_finds_nothing():
     best = found(100)
     task: Any = SimpleNamespace(
-        incumbent=SimpleNamespace(best=best, lower=0),
+        incumbent=SimpleNamespace(best=best, earned=0),
         options=SimpleNamespace(deadline=SimpleNamespace(left=0.9)),
         presolved=SimpleNamespace(formula=PARTIAL),
     )
@@ -301,7 +301,7 @@ def test_where_hard_clauses_are_violated_that_a_solver_is_asked_about_only_leadi
     monkeypatch,
 ):
     task: Any = SimpleNamespace(
-        incumbent=SimpleNamespace(best=found(100, hard=1), lower=0),
+        incumbent=SimpleNamespace(best=found(100, hard=1), earned=0),
         options=SimpleNamespace(deadline=SimpleNamespace(left=0.9)),
         presolved=SimpleNamespace(formula=PARTIAL),
     )
@@ -316,7 +316,7 @@ def test_where_hard_clauses_are_violated_that_a_solver_is_asked_about_only_leadi
 @pytest.mark.parametrize(("limit", "pays"), [(1.5, False), (2.0, False), (3.0, True), (5.0, True)])
 def test_a_solver_is_asked_in_vain_for_so_long_before_a_proof_begins(limit, pays, monkeypatch):
     task: Any = SimpleNamespace(
-        incumbent=SimpleNamespace(best=found(100, hard=1), lower=0),
+        incumbent=SimpleNamespace(best=found(100, hard=1), earned=0),
         options=SimpleNamespace(deadline=SimpleNamespace(left=limit - 0.8)),
         presolved=SimpleNamespace(formula=PARTIAL),
     )

@@ -255,7 +255,7 @@ def test_a_turn_that_ends_late_is_paid_back_the_more_the_shorter_a_limit(
 ):
     monkeypatch.setattr(time, "monotonic", lambda: 100.0)
     best, walker = found(1000), Walks()
-    told: Any = walker, SimpleNamespace(best=best, lower=0)
+    told: Any = walker, SimpleNamespace(best=best, earned=0)
     turns = Turns(
         *told, share, Sharing(share, best, 0, ends=100.0 + limit, prospects=Prospects(hard=False))
     )
@@ -278,7 +278,7 @@ def test_a_walker_that_has_little_pays_back_what_its_steps_take_beyond_a_turn(
     best = found(1000)
     known = Prospects(counted=True, opening=1.5)
     walker: Any = SimpleNamespace(walk=walk, able=False)
-    told: Any = SimpleNamespace(best=best, lower=0)
+    told: Any = SimpleNamespace(best=best, earned=0)
     turns = Turns(walker, told, 0.2, Sharing(0.2, best, 0, ends=110.0, prospects=known))
     turns._proved, turns._began = proved, 80.0
     turns.walk(0)
@@ -295,7 +295,7 @@ def test_a_long_turn_of_the_walker_makes_the_next_one_no_longer_than_itself(
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     best = found(1000)
     told: Any = SimpleNamespace(walk=lambda _: clock.append(clock.pop() + 3.0), able=False), best
-    known: Any = SimpleNamespace(best=best, lower=0)
+    known: Any = SimpleNamespace(best=best, earned=0)
     turns = Turns(told[0], known, share, Sharing(share, best, 0, prospects=Prospects(hard=False)))
     turns.walk(1)
     assert turns._ends - clock[0] == pytest.approx(turn)

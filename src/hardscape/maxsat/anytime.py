@@ -69,7 +69,9 @@ def search(task: Task) -> None:
     if task.options.deadline.up and task.incumbent.best is not None:
         task.stopped = "time_limit"
         return
-    method.search(task)
+    _bound_at_once(task)
+    if not task.over:
+        method.search(task)
 
 
 def choose(task: Task) -> Method:
@@ -119,6 +121,15 @@ def _offer_first(task: Task) -> None:
         task.incumbent.offer(found)
     if large:
         deadline.reserve(_RESERVED * (time.monotonic() - began))
+
+
+def _bound_at_once(task: Task) -> None:
+    """Tell what everything costs at least, as far as the clauses tell without a search."""
+    if task.check:  # no solver has refuted anything
+        return
+    with _watched(task) as stop:
+        high, low = native.core.maxsat.least(task.presolved.formula, stop)
+    task.incumbent.bound_reduced((high << 64) + low, plain=True)
 
 
 def _watched(task: Task) -> AbstractContextManager[NDArray[np.uint8] | None]:

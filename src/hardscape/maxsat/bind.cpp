@@ -8,6 +8,7 @@ void bind_elimination(nb::module_& module);
 void bind_evaluate(nb::module_& module);
 void bind_exclusions(nb::module_& module);
 void bind_first(nb::module_& module);
+void bind_least(nb::module_& module);
 void bind_neighbourhoods(nb::module_& module);
 void bind_parse(nb::module_& module);
 void bind_presolve(nb::module_& module);
@@ -25,6 +26,7 @@ const native::Family family("maxsat", [](nb::module_& module) {
   bind_evaluate(module);
   bind_exclusions(module);
   bind_first(module);
+  bind_least(module);
   bind_neighbourhoods(module);
   bind_parse(module);
   bind_presolve(module);

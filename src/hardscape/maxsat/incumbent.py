@@ -31,7 +31,8 @@ class Incumbent:
     higher lower bound, one at a time.
     ``record`` is given the state when it is better, unless the last time was just before. ``halt`` (uint8,
     shape (1,)) becomes 1 when the target is reached, or the lower bound: searches poll it. No assignment costs
-    less than ``lower``, which ``bounds`` has as it rose, with the seconds until then. ``suggested`` is what
+    less than ``lower``, which ``bounds`` has as it rose, with the seconds until then; ``earned`` is the same
+    without what is plain to see. ``suggested`` is what
     walkers may go on from. ``refuted`` says that the hard clauses contradict one another.
     """
 
@@ -54,6 +55,7 @@ class Incumbent:
         self.improvements: list[Improvement] = []
         self.halt = np.zeros(1, dtype=np.uint8)
         self.lower = 0
+        self.earned = 0
         self.bounds: list[tuple[float, int]] = []
         self._recorded = 0  # a bound that a record keeps, though nobody relies on it here
         self.suggested: Improvement | None = None
@@ -94,9 +96,14 @@ class Incumbent:
         self.refuted = True
         self.halt[0] = 1
 
-    def bound(self, lower: int) -> None:
-        """Take a lower bound on the cost of the whole formula, if it is higher."""
+    def bound(self, lower: int, *, plain: bool = False) -> None:
+        """Take a lower bound on the cost of the whole formula, if it is higher.
+
+        One that is plain to see says nothing of what a search or proof comes to.
+        """
         with self._lock:
+            if not plain:
+                self.earned = max(self.earned, lower)
             if lower > self.lower:
                 self.lower = lower
                 self._mark(time.monotonic() - self._began, lower)
@@ -112,9 +119,9 @@ class Incumbent:
             self.bounds.pop()
         self.bounds.append((seconds, lower))
 
-    def bound_reduced(self, lower: int) -> None:
+    def bound_reduced(self, lower: int, *, plain: bool = False) -> None:
         """The same, of the presolved formula."""
-        self.bound(lower + self._presolved.constant)
+        self.bound(lower + self._presolved.constant, plain=plain)
 
     def offer_reduced(self, assignment: NDArray[Any]) -> None:
         """Take an assignment of the presolved formula if it is better."""

@@ -97,10 +97,10 @@ def solve(
         Whether a second SAT solver, CaDiCaL, must refute whatever the first one refutes, before a lower bound
         rises or the search ends: about twice the work. Where the two disagree the call fails with a
         `HardscapeError`. What raises a bound without such a refutation is left out (tables, branches, cores
-        of local search, simpler clauses), and the bound of a checkpoint is proven anew. Symmetries are
-        compared clause by clause; what is refuted then is so under clauses that break them. Nobody checks
-        those clauses, presolve, the encodings of counts, and the costs of all assignments of up to 12
-        variables.
+        of local search, simpler clauses, the first bound), and the bound of a checkpoint is proven anew.
+        Symmetries are compared clause by clause; what is refuted then is so under clauses that break them.
+        Nobody checks those clauses, presolve, the encodings of counts, and the costs of all assignments of
+        up to 12 variables.
         Methods "auto" and "exact" take it.
     **run
         How to search; see :class:`hardscape.engine.RunArguments`. GPUs run "cellular", and else many
@@ -185,7 +185,7 @@ def solve(
         incumbent=Incumbent(formula, on_improvement, run_options.deadline.began, on_bound),
     )
     if known := integer(lower_bound or 0, "lower_bound", 0, MOST_COST):
-        task.incumbent.lower = known
+        task.incumbent.lower = task.incumbent.earned = known
         task.incumbent.bounds.append((0.0, known))
     with open_ledger(run_options.checkpoint, task) as ledger:
         return _run(task, ledger)

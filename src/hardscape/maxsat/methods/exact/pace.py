@@ -118,7 +118,7 @@ def asks_in_vain(task: Task) -> bool:
 def _bounded(incumbent: Incumbent) -> bool:
     """Whether the search's own bound promises something."""
     best = incumbent.best
-    return best is not None and incumbent.lower > _BOUND * best.cost
+    return best is not None and incumbent.earned > _BOUND * best.cost
 
 
 def programs_first(formula: Formula) -> bool:

@@ -231,7 +231,7 @@ class Turns:
         """Let the walker have its turn, after which the prover, with that lower bound, has its next one."""
         now, before = time.monotonic(), self._incumbent.best
         self._proved += now - self._passed
-        able, bound = self.walker.able, self._incumbent.lower
+        able, bound = self.walker.able, self._incumbent.earned
         share = self._sharing.of(before, lower, self._proved, able=able, bound=bound)
         late = max(0.0, now - self._ends) * self._sharing.part * min(1.0, share / (1 - share))
         turn = TURN_SHARE * (now - self._began) * share + late
