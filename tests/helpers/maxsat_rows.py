@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import itertools
 
+import numpy as np
 from pysat.solvers import Cadical153
 
 from helpers.maxsat_oracle import holds
 
 
 def suits(row, values):
+    """Whether values of variables are allowed; for arrays of many values each, of which."""
     held = zip(row.literals, row.weights, strict=True)
-    return sum(w for x, w in held if values[abs(x) - 1] == (x > 0)) <= row.most
+    return sum(w * (values[abs(x) - 1] == (x > 0)) for x, w in held) <= row.most
+
+
+def every_choice(n):
+    """All values of n variables, a column each."""
+    return np.arange(2**n) >> np.arange(n)[:, None] & 1
 
 
 def values_of(model, top):

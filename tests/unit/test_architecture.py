@@ -6,6 +6,7 @@ import ast
 import inspect
 import re
 from collections import Counter
+from functools import cache
 from importlib import import_module
 from itertools import count
 from pathlib import Path
@@ -29,6 +30,7 @@ MODULES = {
 }
 
 
+@cache
 def imported(path: Path) -> list[tuple[str, str]]:
     """What a file imports from hardscape, wherever in it and for whatever: (module, name or "")."""
     found = []

@@ -40,7 +40,7 @@ def average(chain: WilsonChain, thermalise: int, sweeps: int) -> tuple[float, fl
 )
 def test_plaquette(nc: int, beta: float, known: float, rounding: float) -> None:
     chain = WilsonChain(GaugeField.random((8, 8, 8, 8), nc, seed=3), beta, seed=5)
-    found, error = average(chain, 40, {0.5: 40, 2.3: 200, 6.0: 100}[beta])
+    found, error = average(chain, *{0.5: (10, 40), 2.3: (40, 120), 6.0: (30, 60)}[beta])
     assert error < 6e-4
     assert abs(found - known) < 4 * error + rounding
 
@@ -90,7 +90,7 @@ def test_any_number_of_threads() -> None:
     np.testing.assert_array_equal(fields[0], fields[2])
 
 
-@pytest.mark.parametrize("shape", [(10, 10, 10, 10), (6, 6, 6, 6), (3, 4, 5, 2), (5, 5, 3, 7)])
+@pytest.mark.parametrize("shape", [(10, 10, 2, 10), (6, 6, 6, 6), (3, 4, 5, 2), (5, 5, 3, 7)])
 @pytest.mark.parametrize("nc", [2, 3, 4])
 def test_odd_shapes_are_the_same_for_any_number_of_threads(shape: tuple[int, ...], nc: int) -> None:
     """Also where vectors do not fit, and loops over sites are the compiler's to cut."""

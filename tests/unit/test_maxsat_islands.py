@@ -174,7 +174,7 @@ def test_steps_are_those_of_the_definition(n, m, shortest, wanted):
     walks = CpuWalks(tables, 11, 3, 2, STOP)
     plain = [PlainWalk(n, clauses, tables.weights, 11, 3 + i) for i in range(2)]
     widths = set()
-    for _ in range(150):
+    for _ in range(60):
         walks.run(1, 0)
         for walk, status in zip(plain, walks.status, strict=True):
             if walk.violated:

@@ -242,7 +242,9 @@ def test_cellular_goes_on_up_to_its_limits():
 
 
 def test_cellular_stops_in_its_first_individuals():
-    formula = random_formula(20_000, 80_000, 13)
+    drawn, n, m = np.random.default_rng(13), 20_000, 80_000
+    clauses = drawn.integers(1, n + 1, (m, 3)) * drawn.choice([-1, 1], (m, 3))
+    formula = Formula.from_clauses(clauses.tolist(), drawn.integers(1, 21, m), num_variables=n)
     began = time.monotonic()
     result = solve(formula, method="cellular", seed=1, threads=1, time_limit=0.2)
     assert time.monotonic() - began < 3  # all 3000 individuals take about ten seconds

@@ -27,7 +27,7 @@ from hardscape.maxsat.modelling.constraints import Clauses
 from hardscape.maxsat.presolve import presolve
 from helpers import maxsat_encodings as encodings
 from helpers.maxsat_proofs import Silent
-from helpers.maxsat_rows import checked, suits
+from helpers.maxsat_rows import checked, every_choice, suits
 
 ENCODINGS = (
     EncType.seqcounter,
@@ -122,12 +122,11 @@ def test_encodings_are_seen_through_whatever_the_numbers_are(kind, seed, shuffle
     left = presolve(Formula.from_clauses(wishes, hard=hard, num_variables=top))
     found = Sums(*split(left.formula))
     assert found.left == []
-    original = left.original.tolist()
-    for signs in itertools.product((0, 1), repeat=n):
-        of = {name[v]: sign for v, sign in enumerate(signs)}
-        values = [of.get(v, 0) for v in original]
-        weight = sum(w for (w, _), sign in zip(terms, signs, strict=True) if sign)
-        assert all(suits(row, values) for row in found.rows) == (weight <= most)
+    signs = dict(zip(name, every_choice(n), strict=False))
+    values = [signs.get(v, np.zeros(2**n)) for v in left.original.tolist()]
+    told = np.all([suits(row, values) for row in found.rows], axis=0)
+    weights = sum(w * signs[name[v - 1]] for w, v in terms)
+    assert (told == (weights <= most)).all()
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -196,13 +195,12 @@ def test_rows_of_what_presolve_leaves_are_the_constraint(n, largest, seed):
     if found.left:
         return  # not all encodings are seen through, nor must they be
     assert pace.programs_first(left.formula)
-    original = left.original.tolist()
     assert len(found.rows) == 1
-    for _ in range(100):
-        held = rng.sample(range(1, n + 1), rng.randint(1, n))
-        weight = sum(terms[v - 1][0] for v in held)
-        values = [int(v in held) for v in original]
-        assert suits(found.rows[0], values) == (weight <= most)
+    drawn = np.random.default_rng(seed)
+    held = drawn.random((n, 100)) < drawn.random(100)
+    values = [held[v - 1] if v <= n else np.zeros(100) for v in left.original.tolist()]
+    weights = sum(w * held[v - 1] for w, v in terms)
+    assert (suits(found.rows[0], values) == (weights <= most)).all()
 
 
 @pytest.mark.parametrize(
@@ -223,12 +221,13 @@ def test_a_cut_totalizer_is_not_taken_for_a_whole_one():
     clauses.at_most(range(13, 25), 6)
     hard = [list(c) for c in clauses.hard]
     found = Sums(hard, range(1, 25))
-    for held in itertools.combinations(range(24), 7):
-        values = [int(v in held) for v in range(24)]
-        expected = sum(values[12:]) <= 6
-        told = all(suits(row, values + [0] * 999) for row in found.rows)
-        assert told >= expected  # no row refutes what the clauses allow
-        assert told == expected or found.left
+    some = np.array(list(itertools.combinations(range(24), 7)))
+    values = np.zeros((clauses.num_variables, len(some)), dtype=np.int64)
+    np.put_along_axis(values, some.T, 1, axis=0)
+    expected = values[12:24].sum(axis=0) <= 6
+    told = np.all([suits(row, values) for row in found.rows], axis=0)
+    assert (told >= expected).all()  # no row refutes what the clauses allow
+    assert (told == expected).all() or found.left
 
 
 def problem(seed):
