@@ -21,6 +21,9 @@ FEW = 10
 #: Turns of clause weighting before another search of large formulas, unless it satisfies the hard clauses: the
 #: first of its searches has tried all of its tempers by then.
 TEMPERS = 8
+#: Flips of clause weighting from a solver's first assignment: its searches have turns, and those under
+#: pressure, which begin at no weight of soft clauses, need as many as `OPENING` each.
+_LED = 3 * OPENING
 #: Flips, about, of a solver that is asked for a first assignment, before others go on.
 _ASKED = 600_000
 
@@ -57,3 +60,15 @@ def falling_turns(
         if not hard or not (count < least or (hard <= most and walker.flips < until)):
             return
         most = FALLING * hard
+
+
+def led_turns(weighing: Weighing) -> Iterator[tuple[Search, int]]:
+    """Clause weighting from a solver's first assignment, as long as each turn finds something.
+
+    Its weights begin anew there, and would once more with each little that others find meanwhile. It pays where
+    clause weighting had come close to satisfying the hard clauses, since it comes back to where they hold.
+    """
+    before: tuple[int, int] | None = None
+    while not weighing.cost()[0] and weighing.cost() != before:
+        before = weighing.cost()
+        yield weighing, _LED

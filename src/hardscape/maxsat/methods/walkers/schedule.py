@@ -22,10 +22,11 @@ from hardscape.maxsat.methods.walkers.openings import (
     TEMPERS,
     falling_turns,
     first_turns,
+    led_turns,
 )
 from hardscape.maxsat.methods.walkers.random_turns import random_turns
 from hardscape.maxsat.methods.walkers.rounds import rounds
-from hardscape.maxsat.methods.walkers.standing import Standing
+from hardscape.maxsat.methods.walkers.standing import Standing, close_to_all
 from hardscape.maxsat.methods.weighting.searches import (
     Hitting,
     Search,
@@ -194,6 +195,7 @@ class Schedule:
         together: Together | None = None
         swapping: Swapping | None = None
         if weighing.cost()[0] and asks_first(formula):
+            close = weighing.cost()[0] <= close_to_all(formula)
             swapping = self._searches.swapping(weighing)
             yield from first_turns(
                 self._walker, swapping, weighing, FIRST_ALONE + formula.num_variables
@@ -202,6 +204,8 @@ class Schedule:
                 swapping = None
             else:
                 self._lead(weighing, swapping)
+                if close:
+                    yield from led_turns(weighing)
         swaps = wishes_are_literals(formula) and swapping_is_possible(formula)
         vain: dict[type[Search], int] = {Growing: _MOST_VAIN}
         late: dict[Search, int] = {}
