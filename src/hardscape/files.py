@@ -28,6 +28,8 @@ _UNDOUBTED = 10_000_000
 #: Bytes that are read at once: a signal is heard in between.
 _PIECE = 2**24
 _STANDARD = "-"
+#: Bytes that hold the name of the first file of an archive.
+_HEADER = 512
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -44,6 +46,8 @@ _COMPRESSIONS = {
     ".xz": _Compression(b"\xfd7zXZ\0", "lzma", lambda: import_module("lzma").LZMACompressor()),
     ".bz2": _Compression(b"BZh", "bz2", lambda: import_module("bz2").BZ2Compressor()),
 }
+#: First bytes of what others pack.
+_FOREIGN = {b"\x28\xb5\x2f\xfd": "zstd", b"7z\xbc\xaf\x27\x1c": "7-Zip", b"PK\x03\x04": "zip"}
 #: Suffixes that stand for a compression around the format named before them.
 COMPRESSED = tuple(_COMPRESSIONS)
 
@@ -113,6 +117,15 @@ def plain_name(path: Path) -> str:
     return name
 
 
+def _foreign(head: bytes) -> str:
+    """What has packed a file that begins so, if nobody here unpacks it; an archive of NumPy is no such."""
+    for magic, packer in _FOREIGN.items():
+        if head.startswith(magic):
+            name = head[30 : 30 + int.from_bytes(head[26:28], "little")]
+            return "" if packer == "zip" and name.endswith(b".npy") else packer
+    return ""
+
+
 def load(path: str | Path, *, mapped: bool = False) -> Source:
     """Read and decompress a file, or standard input; FormatError if there is nothing or more than `MAX_BYTES`.
 
@@ -145,6 +158,12 @@ def load(path: str | Path, *, mapped: bool = False) -> Source:
                 raise FormatError(shown, None, "begins as UTF-16 text, and is none") from None
         if b"\n" not in raw and b"\0" not in raw:  # text of old Macs, and of Excel on new ones
             raw = raw.replace(b"\r", b"\n")
+    if packer := _foreign(raw[:_HEADER]):
+        raise FormatError(
+            shown,
+            None,
+            f"is packed by {packer}; {', '.join(COMPRESSED)} and plain files are accepted",
+        )
     if not len(raw) or (isinstance(raw, bytes) and raw.isspace()):
         raise FormatError(shown, None, "is empty")
     return Source(shown, raw)

@@ -23,7 +23,7 @@ import pytest
 
 from hardscape import native
 from hardscape.errors import BudgetError, FormatError, InputError
-from hardscape.files import Source
+from hardscape.files import Source, load
 from hardscape.gauge import GaugeField
 from hardscape.ising import Ising
 from hardscape.maxsat import Formula
@@ -275,6 +275,24 @@ def test_content_of_no_format(family: str, content: bytes, tmp_path: Path) -> No
     with pytest.raises(FormatError) as caught:
         formats_of(family).read(path)
     assert caught.value.path == str(path)
+
+
+@pytest.mark.parametrize(
+    ("magic", "packer"),
+    [(b"\x28\xb5\x2f\xfd", "zstd"), (b"7z\xbc\xaf\x27\x1c", "7-Zip"), (b"PK\x03\x04", "zip")],
+)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_what_nobody_here_unpacks_is_named(
+    family: str, magic: bytes, packer: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "packed"
+    path.write_bytes(magic + bytes(100))
+    with pytest.raises(FormatError) as refused:
+        formats_of(family).read(path)
+    assert packer in refused.value.reason
+    np.savez(path.with_suffix(".npz"), matrix=np.eye(2))
+    with path.with_suffix(".npz").open("rb") as file:
+        assert load(file.name).data == file.read()
 
 
 @pytest.mark.parametrize("family", FAMILIES)
