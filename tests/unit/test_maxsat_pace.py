@@ -143,19 +143,9 @@ def test_a_prover_that_takes_long_to_begin_does_not_begin_late(literals, pays, m
     assert pace.proof_pays(task, stuck, 1.0, able=True)
 
 
-def test_a_proof_promises_little_where_cores_refute_little():
-    def promises(lower, formula=PARTIAL):
-        known: Any = SimpleNamespace(best=found(100), earned=lower)
-        return pace.promising(formula, known)
-
-    assert [promises(lower) for lower in (0, 10, 20)] == [False, False, True]
-    assert promises(0, SOFT)  # where no cores were looked for
-    assert promises(0, Formula.from_clauses([[-1], [-2]], hard=[[1, 2]]))
-
-
 def test_a_search_has_less_of_a_limit_alone_the_longer_that_is():
     assert [pace.alone(limit) for limit in (0.5, 2.0, 2.5, 4.0, 20.0)] == [0.5, 2.0, 1.6, 1.0, 0.2]
-    assert [pace.alone(limit, 5.0) for limit in (4.0, 5.0, 10.0, math.inf)] == [4.0, 5.0, 2.5, 0.0]
+    assert pace.alone(math.inf) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -163,8 +153,8 @@ def test_a_search_has_less_of_a_limit_alone_the_longer_that_is():
     [
         (1.0, 0, "2345678"),  # three quarters of its time were in vain
         (1.5, 0, "2345678"),
-        (4.0, 0, "45678"),
-        (10.0, 0, "2345678"),
+        (4.0, 0, "12345678"),
+        (10.0, 0, "12345678"),
         (4.0, 50, "12345678"),
         (10.0, 50, "12345678"),
     ],
@@ -182,8 +172,6 @@ def test_a_proof_begins_where_the_search_finds_nothing(limit, lower, pays):
     for tenth in range(1, 9):
         walker.walked(0.1, best, best)
         when += str(tenth) * pace.proof_pays(task, walker, limit, able=True)
-        asking = pace.proof_pays(task, walker, limit, able=True, asking=True)
-        assert asking == (lower > 0)  # the same already
     assert when == pays
 
 
@@ -313,7 +301,7 @@ def test_where_hard_clauses_are_violated_that_a_solver_is_asked_about_only_leadi
         assert pace.proof_pays(task, walker, 1.0, able=False) == leads
 
 
-@pytest.mark.parametrize(("limit", "pays"), [(1.5, False), (2.0, False), (3.0, True), (5.0, True)])
+@pytest.mark.parametrize(("limit", "pays"), [(1.5, False), (2.0, False), (3.0, False), (5.0, True)])
 def test_a_solver_is_asked_in_vain_for_so_long_before_a_proof_begins(limit, pays, monkeypatch):
     task: Any = SimpleNamespace(
         incumbent=SimpleNamespace(best=found(100, hard=1), earned=0),

@@ -139,16 +139,14 @@ class Exact(Method):
         walk, leading = partial(self._walk, task, local, pace), leads(task.presolved.formula)
         left = task.options.deadline.left
 
-        def told() -> dict[str, bool]:
-            walkers = (local.kept or {}).values()
-            facts = ("able", "asking", "opens")
-            return {x: any(getattr(each, x) for each in walkers) for x in facts}
+        def told(fact: str) -> bool:
+            return any(getattr(each, fact) for each in (local.kept or {}).values())
 
         while not task.over and pace.seconds < _BEFORE_FEASIBLE and asks_in_vain(task):
-            if leading and not told()["opens"]:
+            if leading and not told("opens"):
                 break
             walk(_BEFORE)
-        while not (left is None or task.over or proof_pays(task, pace, left, **told())):
+        while not (left is None or task.over or proof_pays(task, pace, left, able=told("able"))):
             walk(max(_BEFORE_TABLES, TURN_SHARE * pace.seconds))
 
     def _eliminate(self, task: Task) -> None:

@@ -9,12 +9,10 @@ import numpy as np
 
 from hardscape import native
 from hardscape.maxsat.formula import Formula
-from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.exact.prover.rows import MOST_LITERALS
 from hardscape.maxsat.methods.exact.prover.rows.gates import adders_may_prevail
 from hardscape.maxsat.methods.walkers.schedule import asks_first
 from hardscape.maxsat.methods.walkers.standing import FALLING
-from hardscape.maxsat.methods.weighting.searches import asks_for_a_cover
 from hardscape.maxsat.result import Improvement
 from hardscape.maxsat.task import Task
 
@@ -23,10 +21,9 @@ from hardscape.maxsat.task import Task
 _QUIET, _SILENCE = 0.5, 0.5
 #: Share of its time after which a walker that falls has far less: falls come in bursts, too.
 _EARLY = 0.25
-#: Longest limit in seconds of which a search may have all before a proof begins; the same where a proof
-#: promises little, and where hard clauses are violated that a solver is asked about. Of longer ones it has the
-#: less the longer they are: see `alone`.
-SHORT, LONGER, _ASKED = 2.0, 5.0, 1.5
+#: Longest limit in seconds of which a search may have all before a proof begins. Of longer ones it has the less
+#: the longer they are: see `alone`.
+SHORT = 2.0
 #: A search has such a share of the time before a proof begins, and more where fewer hard clauses stay violated.
 #: None begins in the last part of the time, or in so many last seconds where that is less; nor in so many for
 #: each literal, which it takes to begin, fewer where there is nothing to lose.
@@ -55,13 +52,13 @@ _OCCURS, _FIRST_GATES, _MOMENT = 16, 0.6, 0.1
 _PROGRAMS = WeakKeyDictionary[Formula, bool]()
 
 
-def alone(limit: float, short: float = SHORT) -> float:
+def alone(limit: float) -> float:
     """Seconds that a search which finds something may have before a proof begins.
 
     A proof takes seconds to come to something. Up to a short limit these are not left to it, and the search
     has all; of a longer one it has less, by the same factor as that is longer.
     """
-    return limit if limit <= short else short**2 / limit
+    return limit if limit <= SHORT else SHORT**2 / limit
 
 
 class Pace:
@@ -115,12 +112,6 @@ def asks_in_vain(task: Task) -> bool:
     return (best is None or best.hard_violations > 0) and asks_first(task.presolved.formula)
 
 
-def _bounded(incumbent: Incumbent) -> bool:
-    """Whether the search's own bound promises something."""
-    best = incumbent.best
-    return best is not None and incumbent.earned > _BOUND * best.cost
-
-
 def programs_first(formula: Formula) -> bool:
     """Whether counters of at most one, or sums, may be what most hard clauses say.
 
@@ -146,13 +137,6 @@ def _sums_may_prevail(formula: Formula) -> bool:
         *clauses, np.flatnonzero(named).astype(np.int32)
     )
     return found or adders_may_prevail(*clauses)
-
-
-def promising(formula: Formula, incumbent: Incumbent) -> bool:
-    """Whether a proof may come to something soon, by what the search, if it looks for cores, could refute."""
-    if _bounded(incumbent) or programs_first(formula):
-        return True
-    return not 0 < formula.num_hard < formula.num_clauses or asks_for_a_cover(formula)
 
 
 def first_ones(formula: Formula) -> float:
@@ -186,47 +170,28 @@ def _circuit_opens(formula: Formula, left: float) -> bool:
     return seldom and left >= _FIRST_GATES and formula.num_hard > 0 and not programs_first(formula)
 
 
-def _finds(task: Task) -> bool:
-    """Whether a proof may come to something soon that a search has not found; not where no clause is hard."""
-    formula = task.presolved.formula
-    return formula.num_hard > 0 and promising(formula, task.incumbent)
-
-
-def proof_pays(
-    task: Task,
-    pace: Pace,
-    limit: float,
-    *,
-    able: bool,
-    asking: bool = False,
-    opens: bool = False,
-) -> bool:
-    """Whether a proof may be tried within a limit, of which the search, able or not, had some time.
-
-    Where no clause is hard and the search is asking whether all can hold, a proof would ask the same. As long
-    as it `opens` it may soon satisfy the hard clauses.
-    """
+def proof_pays(task: Task, pace: Pace, limit: float, *, able: bool) -> bool:
+    """Whether a proof may be tried within a limit, of which the search, able or not, had some time."""
     formula, left = task.presolved.formula, task.options.deadline.left
-    best = task.incumbent.best
+    best, size = task.incumbent.best, len(formula.literals)
     violated = best is None or best.hard_violations > 0
-    begins = (_LEAST_EACH if violated else _EACH) * len(formula.literals)
+    begins = (_LEAST_EACH if violated else _EACH) * size
     if left is None or left < max(begins, min(_SECONDS, _LAST * limit)):
         return False
-    finds = _finds(task)
+    most = alone(limit)
+    over = most <= pace.seconds < limit
     if violated and asks_in_vain(task):
-        first = leads(formula) and opening(formula, left) > 0
-        return first or (alone(limit, _ASKED) <= pace.seconds < limit and not opens)
-    most = alone(limit, SHORT if finds or violated or not able else LONGER)
-    over = most < limit and pace.seconds >= most
+        return over or (leads(formula) and opening(formula, left) > 0)
     if violated:
         return pace.seconds >= _UNBEGUN * most
     if not able and pace.silent and _circuit_opens(formula, left - _MOMENT):
         return True
     if over or pace.falls:
         return over
-    if finds and _bounded(task.incumbent) and 0 < first_ones(formula) <= left:
+    assert best is not None
+    bounded = formula.num_hard > 0 and task.incumbent.earned > _BOUND * best.cost
+    if bounded and 0 < first_ones(formula) <= left:
         return True
     soon = left > _TOLD or first_ones(formula) > 0
     programs = soon and programs_first(formula) and opening(formula, left) > 0
-    still = pace.still(most / limit) and not asking
-    return pace.seconds >= _FIRST_PART * most and (programs or still)
+    return pace.seconds >= _FIRST_PART * most and (programs or pace.still(most / limit))

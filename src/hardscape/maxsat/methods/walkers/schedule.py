@@ -80,7 +80,6 @@ class Schedule:
         self._stream, self._initial = stream, initial
         self._searches = Searches(walker, stream)
         self.standing = Standing(walker, walker.work.formula)
-        self.asking = False  # a solver whether all clauses can hold, where none is hard
         self.opens = False  # whether not all of the searches that come first have had their turns
 
     def __iter__(self) -> Iterator[tuple[Search, int]]:
@@ -143,13 +142,11 @@ class Schedule:
         first = self._initial
         violated = 0 if first is None else self._walker.work.formula.hard_violations(first)
         weighing = self._searches.weighing(None if violated else first)
-        self.opens = True
         yield weighing, turn
         if first is not None and 0 < violated < weighing.cost()[0]:
             weighing.adopt(first, self._walker.stop)
         if weighing.cost()[0]:
             yield from falling_turns(self._walker, weighing, turn, TEMPERS - 1)
-        self.opens = False
         if weighing.cost()[0] <= FEW:
             yield from self._grown_turns(weighing, turn)
             return
@@ -209,7 +206,6 @@ class Schedule:
         swaps = wishes_are_literals(formula) and swapping_is_possible(formula)
         vain: dict[type[Search], int] = {Growing: _MOST_VAIN}
         late: dict[Search, int] = {}
-        self.asking = not formula.num_hard and _nearly_all(weighing.cost(), formula)
         if swapping is None and not weighing.cost()[0]:
             yield weighing, OPENING
         least: tuple[int, int] | None = None  # of clause weighting, a turn ago
@@ -239,7 +235,6 @@ class Schedule:
                 continue
             if not formula.num_hard and _nearly_all(cost, formula):
                 together = together or Together(formula, work.target, best, stop)
-                self.asking = not together.given_up
                 asks.append(together)
             if growing is not None and not (together and together.is_last(growing.cost())):
                 asks.append(growing)
