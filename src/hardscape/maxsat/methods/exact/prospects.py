@@ -12,9 +12,6 @@ from hardscape.maxsat.methods.exact.pace import (
 )
 from hardscape.maxsat.methods.walkers.schedule import swapping_pays
 
-#: Seconds without a find after which a prover has shown what it finds: at least, for each literal, and at most.
-_SHOWN, _SHOWN_EACH, _MOST = 2.0, 2.5e-5, 4.0
-
 
 @dataclass(frozen=True, kw_only=True)
 class Prospects:
@@ -30,8 +27,6 @@ class Prospects:
         Seconds of a proof that is likely to find more than the walker, or none.
     first_ones : float
         Seconds after which it has assignments near a linear program, or none.
-    shown : float
-        Seconds without a find after which it has shown that there is little.
     asks : bool
         Whether the walker asks a solver.
     together : bool
@@ -42,7 +37,6 @@ class Prospects:
     counted: bool = False
     opening: float = 0.0
     first_ones: float = 0.0
-    shown: float = _MOST
     asks: bool = True
     together: bool = False
 
@@ -54,7 +48,6 @@ class Prospects:
             counted=programs_first(formula),
             opening=opening(formula, left),
             first_ones=first_ones(formula),
-            shown=min(_MOST, max(_SHOWN, _SHOWN_EACH * len(formula.literals))),
             asks=swapping_pays(formula),
             together=not formula.num_hard,
         )

@@ -19,7 +19,7 @@ from hardscape.maxsat.methods.walkers.local import Walker
 from hardscape.maxsat.result import Improvement
 
 #: The walker's share of the turns, at first and least; and most, which it has while it finds something, and
-#: where the bounds will not meet before the limit unless it has waited longer than the prover: then half.
+#: where the bounds will not meet before the limit.
 SHARE, _MOST = 0.2, 0.9
 #: The share at first where no clause is hard: without hard clauses first cores are long. And seconds that the
 #: search has at least, as far as the share goes: it finds most of what it finds within them.
@@ -147,8 +147,7 @@ class Sharing:
             return _LITTLE if near else SHARE
         share = self._first
         if not self._meets(best, lower, proved):
-            waited, idle = self._waits(proved)
-            share = _MOST if idle < waited else max(_HALF, self._first)
+            share = _MOST
         if self._known.together and proved < self._untried:
             share = min(share, _HALF)
         return min(share, most)
@@ -186,9 +185,9 @@ class Sharing:
         return proved - self._found, idle
 
     def _waited_less(self, proved: float) -> bool:
-        """Whether the prover has waited less than the walker, and has not shown what it finds."""
+        """Whether the prover has waited less than the walker."""
         waited, idle = self._waits(proved)
-        return waited < self._known.shown and idle > max(_MOMENT, waited)
+        return idle > max(_MOMENT, waited)
 
     def _rises(self, best: Improvement, lower: int, proved: float) -> bool:
         """Whether the lower bound meets the cost before the limit if it goes on as it did at last."""
