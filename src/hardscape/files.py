@@ -85,8 +85,10 @@ class Source:
 
     def believe(self, count: int, what: str, line: int | None = None) -> None:
         """Refuse a number of things that cannot all be in so few bytes."""
-        if count > max(len(self), _UNDOUBTED):
-            raise self.error(line, f"announces {count} {what} in {len(self)} bytes")
+        most = max(len(self), _UNDOUBTED)
+        if count > most:
+            reason = f"announces {count} {what} in {len(self)} bytes; up to {most} are believed"
+            raise self.error(line, reason)
 
     def file(self) -> Path | BinaryIO:
         """The file for packages that read files by themselves."""
