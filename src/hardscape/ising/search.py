@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from hardscape import memory
 from hardscape.arguments import integer
 from hardscape.arrays import as_spins
-from hardscape.engine import Cuda, RunArguments, RunOptions, solve
+from hardscape.engine import Cuda, Outcome, RunArguments, RunOptions, solve
 from hardscape.engine.device import describe
 from hardscape.errors import DeviceError, InputError, Interrupted
 from hardscape.interrupts import interruptible
@@ -173,32 +173,42 @@ def search(
     memory.require(work.memory_bytes(len(options.devices)), f"a search of {n} spins")
     work.check()
     outcome = solve(work, options)
-    found = outcome.partial or work.partial(np.zeros((1, code_words(n)), dtype=np.uint64), [0, 0])
-    made, moved = found["counters"].tolist()
     info = {
         "method": "search",
         "search": kind,
         "device": describe(options.devices),
         "workers": len(options.devices),
+        "seed": options.seed,
+    }
+    result = _listed(ising, work, outcome, info, began)
+    if outcome.signum:
+        raise Interrupted(outcome.signum, result)
+    return result
+
+
+def _listed(
+    ising: Ising, work: RunsWork, outcome: Outcome[Any], info: dict[str, Any], began: float
+) -> Spectrum:
+    """The states of a search that is over, `info` about it and what it tells itself."""
+    n = ising.num_spins
+    found = outcome.partial or work.partial(np.zeros((1, code_words(n)), dtype=np.uint64), [0, 0])
+    made, moved = found["counters"].tolist()
+    told = {
         "seconds": time.perf_counter() - began,
         "runs": made,
         "moves": moved,
         "resumed_shards": outcome.resumed_shards,
-        "seed": options.seed,
         "stopped": outcome.cut,
     }
-    result = Spectrum.from_sorted(
+    return Spectrum.from_sorted(
         ising,
         unpack(found["states"], n),
         found["energies"],
         work.count,
         certified=False,
-        info=info,
+        info=info | told,
         lower_bound=work.lower_bound(found),
     )
-    if outcome.signum:
-        raise Interrupted(outcome.signum, result)
-    return result
 
 
 def _kind(ising: Ising, method: str) -> str:

@@ -252,15 +252,35 @@ def minimised(
     held = number[rows.edges] < 0
     owner = rows.owner
     fixed = np.bincount(owner[held], weights=(signs * x[rows.edges])[held], minlength=rows.count)
-    least = rows.least - fixed
+    least = (rows.least - fixed).astype(np.float64)
     counts = np.bincount(owner[~held], minlength=rows.count)
     # Rows without an open edge, and those that hold whatever their edges are, say nothing.
     lowest = -np.bincount(owner[~held], weights=rows.turned[~held], minlength=rows.count)
     says = (counts > 0) & (least > lowest)
     inside = ~held & says[owner]
     multipliers = np.zeros(rows.count)
-    if not len(open_) or not going():
-        return (x, multipliers) if not len(open_) else None
+    if not len(open_):
+        return x, multipliers
+    columns = number[rows.edges[inside]]
+    found = _interior_point(costs[open_], least[says], counts[says], columns, signs[inside], going)
+    if found is None:
+        return None
+    x[open_] = np.clip(np.nan_to_num(found[0], nan=0.5), 0.0, 1.0)
+    multipliers[says] = found[1]
+    return x, multipliers
+
+
+def _interior_point(
+    costs: NDArray[np.float64],
+    least: NDArray[np.float64],
+    counts: NDArray[np.int64],
+    columns: NDArray[np.int32],
+    signs: NDArray[np.float64],
+    going: Callable[[], bool],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    """Columns in [0, 1] of least cost under rows, and the rows' multipliers; None if stopped."""
+    if not going():
+        return None
     highspy = solver()
     highs = highspy._Highs()  # what Highs wraps; Highs itself prints
     options = {
@@ -272,22 +292,14 @@ def minimised(
     }
     for name, value in options.items():
         highs.setOptionValue(name, value)
-    n, none = len(open_), np.empty(0, dtype=np.int32)
+    n, none = len(costs), np.empty(0, dtype=np.int32)
     highs.addCols(
-        n, costs[open_], np.zeros(n), np.ones(n), 0, np.zeros(n, dtype=np.int32), none, np.empty(0)
+        n, costs, np.zeros(n), np.ones(n), 0, np.zeros(n, dtype=np.int32), none, np.empty(0)
     )
-    starts = np.concatenate([[0], np.cumsum(counts[says])[:-1]]).astype(np.int32)
-    count = int(says.sum())
-    if count:
-        highs.addRows(
-            count,
-            least[says].astype(np.float64),
-            np.full(count, np.inf),
-            int(inside.sum()),
-            starts,
-            number[rows.edges[inside]],
-            signs[inside],
-        )
+    if len(least):
+        starts = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.int32)
+        above = np.full(len(least), np.inf)
+        highs.addRows(len(least), least, above, len(columns), starts, columns, signs)
 
     def asked(kind: Any, message: str, told: Any, answer: Any, data: Any) -> None:
         answer.user_interrupt = not going()
@@ -296,9 +308,6 @@ def minimised(
     highs.startCallback(highspy.cb.HighsCallbackType.kCallbackIpmInterrupt)
     highs.run()
     solution = highs.getSolution()
-    if not going() or len(solution.row_dual) != count:
+    if not going() or len(solution.row_dual) != len(least):
         return None
-    x[open_] = np.clip(np.nan_to_num(np.array(solution.col_value), nan=0.5), 0.0, 1.0)
-    if count:
-        multipliers[says] = np.array(solution.row_dual)
-    return x, multipliers
+    return np.array(solution.col_value), np.array(solution.row_dual)

@@ -196,10 +196,6 @@ class Oracle:
         """The literals of the last solution."""
         return self._solver.get_model()  # type: ignore[no-any-return]
 
-    def follows(self, wish: int) -> tuple[bool, list[int]]:
-        """Whether a wish can hold as far as unit propagation tells, and what it implies."""
-        return self._solver.propagate([*self.premise, wish])  # type: ignore[no-any-return]
-
     def _forget(self) -> None:
         """Give the solver's memory back, if there is one."""
         self._padding = 0
