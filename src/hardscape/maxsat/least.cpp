@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <limits>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -152,8 +153,8 @@ void bind_least(nb::module_& module) {
           nb::gil_scoped_release release;
           bound = Packing(f, stopped).bound();
         }
-        return nb::make_tuple(static_cast<std::uint64_t>(bound >> 64),
-                              static_cast<std::uint64_t>(bound));
+        return std::make_tuple(static_cast<std::uint64_t>(bound >> 64),
+                               static_cast<std::uint64_t>(bound));
       },
       nb::arg("formula"), nb::arg("stop").none() = nb::none(),
       "What everything that satisfies the hard clauses costs at least, in two words, high one "
