@@ -95,7 +95,7 @@ class HittingTurns:
             ready = count > _BEFORE_SWAPS or (best.cost()[0] > 0 and not falls)
             if ready and len(searches) == 2 and swapping_is_possible(work.formula):
                 swapping = self._searches.swapping(best)
-                yield from first_turns(self._walker, swapping, weighing, turn)
+                yield from first_turns(self._walker, swapping, weighing, work.formula)
                 searches.append(swapping)
                 self._standing.note(swapping)
             # Its flips take a part of the time that others' do: as many cost little.

@@ -6,9 +6,10 @@ import itertools
 import math
 from collections.abc import Iterator
 
+from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.methods.asking.swaps import Swapping
 from hardscape.maxsat.methods.walkers.rounds import Flipping
-from hardscape.maxsat.methods.walkers.standing import FALLING
+from hardscape.maxsat.methods.walkers.standing import FALLING, close_to_all
 from hardscape.maxsat.methods.weighting.searches import Search, Weighing
 
 #: Flips of the clause-weighting search before another search has its first turn.
@@ -24,23 +25,33 @@ TEMPERS = 8
 #: Flips of clause weighting from a solver's first assignment: its searches have turns, and those under
 #: pressure, which begin at no weight of soft clauses, need as many as `OPENING` each.
 _LED = 3 * OPENING
-#: Flips, about, of a solver that is asked for a first assignment, before others go on.
-_ASKED = 600_000
+#: Flips, about, of a solver that is asked for a first assignment, before others go on; and how many times
+#: longer turns of clause weighting are meanwhile while it finds.
+_ASKED, _FINDING = 600_000, 4
 
 
 def first_turns(
-    walker: Flipping, swapping: Swapping, weighing: Weighing, turn: int
+    walker: Flipping, swapping: Swapping, weighing: Weighing, formula: Formula
 ) -> Iterator[tuple[Search, int]]:
     """A solver that is asked for a first assignment where none is known, up to a limit.
 
-    Alone, but for turns of clause weighting that violates few hard clauses: it may come to satisfy them.
+    Alone, but for turns of clause weighting that violates few hard clauses: it may come to satisfy them. They
+    are longer while its last find lies in the later half of the flips so far, without the solver's.
     """
+    few = max(FEW, close_to_all(formula))
+    turn = FIRST_ALONE + formula.num_variables
     until = walker.flips + _ASKED
+    done = found = walker.flips
     while swapping.cost()[0] and not swapping.given_up and walker.flips < until:
         yield swapping, FIRST_ALONE
-        if swapping.cost()[0] and weighing.cost()[0] <= FEW:
-            until += turn
-            yield weighing, turn
+        hard = weighing.cost()[0]
+        if swapping.cost()[0] and hard <= few:
+            part = turn * (_FINDING if done <= 2 * found else 1)
+            until += part
+            done += part
+            yield weighing, part
+            if weighing.cost()[0] < hard:
+                found = done
         if not weighing.cost()[0]:
             return
 

@@ -194,9 +194,7 @@ class Schedule:
         if weighing.cost()[0] and asks_first(formula):
             close = weighing.cost()[0] <= close_to_all(formula)
             swapping = self._searches.swapping(weighing)
-            yield from first_turns(
-                self._walker, swapping, weighing, FIRST_ALONE + formula.num_variables
-            )
+            yield from first_turns(self._walker, swapping, weighing, formula)
             if self.standing.satisfies(weighing):
                 swapping = None
             else:
