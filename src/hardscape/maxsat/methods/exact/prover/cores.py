@@ -100,21 +100,26 @@ class Cores:
         self._tried = 0.0  # seconds that the last one had
         self._solvers = itertools.cycle(_SOLVERS)
         self._seconds, self._large = 0.0, False  # of the first one, as long as that waits
+        self._given: list[list[int]] | None = None  # of which it may be all that is left
 
-    def turn(self, until: float) -> bool:
+    def turn(self, until: float, *, program: bool = True) -> bool:
         """Go on until a moment; `Settled` if that proves the best assignment.
 
-        Returns whether that brings the bounds together fast. After the first turn a linear program is solved, a
-        large one after the first that does not: many proofs need none, and where weights are few and alike its
-        fractions of them tell cores less than these have told by then.
+        Returns whether that brings the bounds together fast. After the first turn that may have a `program` a
+        linear one is solved, a large one after the first that does not: many proofs need none, and where
+        weights are few and alike its fractions of them tell cores less than these have told by then.
         """
         self._oracle.until = until
-        clauses = self._begin() if self._level < 0 else None
+        if self._level < 0:
+            self._begin()
         board, before = self._costs.board, self._costs.board.gap
         self._go()
         fast = board.gap < _FAST * before
         # Without a wish one question is left.
         waits = self._large and (fast or not self._costs.weight)
+        if not program:
+            return fast
+        clauses, self._given = self._given, None
         if self._seconds and not waits:
             seconds, self._seconds = self._seconds, 0.0
             self.relax(seconds, clauses)
@@ -125,18 +130,17 @@ class Cores:
         """Which wishes each one excludes, as far as that is known."""
         return {} if self._exclusions is None else self._exclusions.against
 
-    def _begin(self) -> list[list[int]] | None:
-        """Have the first wishes; returns the clauses of which a linear program may be all that is left."""
+    def _begin(self) -> None:
+        """Have the first wishes."""
         costs, began = self._costs, time.thread_time()
         self._exclusions = Exclusions(costs)
         literals = sum(map(len, costs.clauses))
         self._seconds, self._large = first_seconds(costs, literals), literals > _LARGE
         self._relaxed = self._seconds == math.inf
         # What is learned under a premise is not forgotten with it.
-        clauses = None if self._relaxed or self._oracle.premise else list(costs.clauses)
+        self._given = None if self._relaxed or self._oracle.premise else list(costs.clauses)
         self._wish_anew()
         self._oracle.until += time.thread_time() - began  # which is not the cores' time
-        return clauses
 
     def _go(self) -> None:
         """Look for cores, level by level, as long as the turn lasts."""

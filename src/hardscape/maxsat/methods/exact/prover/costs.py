@@ -87,7 +87,7 @@ class Costs:
         self.top = relaxed.top
         self.given, self.clauses = relaxed.clauses, list(relaxed.clauses)
         self.names = names
-        self._counted = counted
+        self.counted = counted
         self._relaxed = relaxed.relaxed
         self._eliminated: list[tuple[Any, int]] = []  # who knows their values, of variables up to
         self.weight: dict[int, int] = {}
@@ -121,7 +121,7 @@ class Costs:
     def counters(self) -> Counters | None:
         """Those among the clauses that were given, where they prevail."""
         pairs = sum(len(clause) == 2 for clause in self.given)
-        if not (self._counted and _MOST_COUNTED >= 2 * pairs > len(self.given)):
+        if not (self.counted and _MOST_COUNTED >= 2 * pairs > len(self.given)):
             return None
         found = Counters(self.given, map(abs, self.soft))
         return found if found.prevail else None
@@ -129,7 +129,7 @@ class Costs:
     @cached_property
     def sums(self) -> Sums | Adders | None:
         """Those that the clauses that were given say, where they prevail."""
-        if not self._counted or self.counters is not None:
+        if not self.counted or self.counters is not None:
             return None
         named = [abs(wish) for wish in self.soft]
         return Sums.of(self.given, named) or Adders.of(self.given, named)

@@ -17,6 +17,9 @@ from .oracle import Oracle
 from .tries import begin, circuit
 from .trim import trim
 
+#: Processor time for each literal of a turn of cores before counters or sums are sought, of up to so many turns
+#: as long as they bring the bounds together fast: less than that takes.
+_UNSOUGHT_EACH, _UNSOUGHT_TURNS = 1e-6, 4
 #: Processor time of branches before almost all else where counters or sums prevail.
 _OPENING = 3.0
 #: Processor time of the first turn, of the last, and their ratio, in seconds.
@@ -126,6 +129,10 @@ def improve(
 
     if plain is not None:
         plain.turn(time.thread_time() + _PLAIN)
+    if simplifies and not alone and costs.counted and board.patience < math.inf:
+        for _ in range(_UNSOUGHT_TURNS):
+            if not cores.turn(time.thread_time() + _UNSOUGHT_EACH * literals, program=False):
+                break
     begin(costs, partial(beside, _OPENING), beside, simplify if simplifies else None)
     if whole:
         soon = literals <= _CIRCUIT and circuit(costs)
