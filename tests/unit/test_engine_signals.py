@@ -257,3 +257,33 @@ def test_a_signal_that_comes_as_the_last_run_of_a_call_ends_has_its_whole_result
     with pytest.raises(Interrupted) as caught:
         outer()
     assert (caught.value.signum, caught.value.result) == (signal.SIGINT, [True])
+
+
+#: Searches; a signal comes while a module is imported, where its exception is ignored, as it is in callbacks.
+SWALLOWED = """
+import signal, sys
+from hardscape import maxsat
+from hardscape.errors import Interrupted
+
+class Swallows:
+    def find_spec(self, name, path, target=None):
+        if name == "hardscape.maxsat.methods.cellular.search":
+            sys.meta_path.remove(self)
+            try:
+                signal.raise_signal(signal.SIGINT)
+            except KeyboardInterrupt:
+                pass
+
+sys.meta_path.insert(0, Swallows())
+clauses = [[a, b] for a in (1, -1) for b in (2, -2)]
+try:
+    maxsat.solve(maxsat.Formula.from_clauses(clauses), method="cellular", seed=1, time_limit=2)
+except Interrupted:
+    print("heard")
+"""
+
+
+def test_a_signal_while_the_genetic_algorithm_is_imported_is_heard() -> None:
+    words = [sys.executable, "-c", SWALLOWED]
+    told = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60)
+    assert told.stdout == "heard\n"

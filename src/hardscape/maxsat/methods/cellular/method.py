@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from hardscape.arguments import MAX_SEED
 from hardscape.engine import Cpu, Cuda, resolve
+from hardscape.interrupts import signals_wait
 from hardscape.maxsat.methods.cellular.options import CellularOptions
 from hardscape.maxsat.task import Method, Task
 
@@ -32,7 +33,8 @@ class Cellular(Method):
 
     def _breed(self, task: Task, seed: int, runs: int) -> bool:
         """Do some runs; False where they were cut short, or reached the target."""
-        from hardscape.maxsat.methods.cellular.search import evolve, pays_on_gpu
+        with signals_wait():
+            from hardscape.maxsat.methods.cellular.search import evolve, pays_on_gpu
 
         assert isinstance(task.parameters, CellularOptions)
         incumbent = task.incumbent
