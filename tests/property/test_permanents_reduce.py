@@ -69,7 +69,7 @@ def test_integers_keep_their_permanent(a):
         assert {type(x) for x in block.flat} == {int}
 
 
-@quick
+@settings(max_examples=40, deadline=None)
 @given(sparse_matrices(fractions, 6))
 def test_fractions_keep_their_permanent(a):
     reduced = reduce(intake(a))

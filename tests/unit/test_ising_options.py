@@ -192,7 +192,7 @@ def interrupted(progress: Callable[[ProgressEvent], None], **options: Any) -> In
 @pytest.mark.filterwarnings("ignore::hardscape.errors.AccuracyWarning")
 def test_an_interrupted_annealing_tells_the_best_so_far_and_goes_on(tmp_path: Path) -> None:
     model = plus_minus_lattice(8, 8, 1)
-    options = {"bond_dimension": 8, "dbeta": 0.04}
+    options = {"bond_dimension": 8, "dbeta": 0.1}
     plain = mps_spectrum(model, 10, **options)
 
     def stop(event: ProgressEvent) -> None:
@@ -212,7 +212,7 @@ def test_an_interrupted_annealing_tells_the_best_so_far_and_goes_on(tmp_path: Pa
     for fact in ("discarded_weight", "beta", "candidates", "stopped"):
         assert resumed.info[fact] == plain.info[fact]
     with pytest.raises(CheckpointError):
-        mps_spectrum(model, 10, checkpoint=ledger, bond_dimension=6, dbeta=0.04)
+        mps_spectrum(model, 10, checkpoint=ledger, bond_dimension=6, dbeta=0.1)
 
 
 def test_a_time_limit_ends_the_annealing_early() -> None:

@@ -93,7 +93,7 @@ def test_no_state_is_lost(kind, always):
 @pytest.mark.parametrize("kind", [*POOLS, "fine"])
 def test_what_is_left_has_the_least_energies(kind, ordered):
     kinds = set()
-    for seed in range(40):
+    for seed in range(20):
         model = model_of(kind, seed)
         left = reduced(model.exact, ordered)
         kinds |= {type(step) for step in left.steps}
