@@ -97,7 +97,6 @@ class HittingTurns:
                 swapping = self._searches.swapping(best)
                 yield from first_turns(self._walker, swapping, weighing, work.formula)
                 searches.append(swapping)
-                self._standing.note(swapping)
             # Its flips take a part of the time that others' do: as many cost little.
             cheap = self._standing.satisfies(weighing)
             swappings = searches[:1:-1]
