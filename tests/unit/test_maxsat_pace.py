@@ -172,6 +172,9 @@ def test_a_proof_begins_where_the_search_finds_nothing(limit, lower, pays):
     for tenth in range(1, 9):
         walker.walked(0.1, best, best)
         when += str(tenth) * pace.proof_pays(task, walker, limit, able=True)
+        asking = pace.proof_pays(task, walker, limit, able=True, asking=True)
+        # As long as it may be alone; where its bound promises something a proof begins at once.
+        assert asking == (lower > 0 or pace.alone(limit) <= walker.seconds < limit)
     assert when == pays
 
 

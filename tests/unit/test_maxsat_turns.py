@@ -301,6 +301,7 @@ def test_what_gives_up_before_it_grows_leaves_clause_weighting_the_turns(nearly,
     walker = SimpleNamespace(work=SimpleNamespace(formula=soft, target=0), flips=0, stop=STOP)
     turns = Schedule(walker, 0, None)
     assert list(given(walker, turns._growing_turns(weighing, 64), 9)) == [weighing] * 9
+    assert not turns.asking
 
 
 class Patient(Stuck):
@@ -355,17 +356,20 @@ def test_a_solver_is_asked_for_all_clauses_until_it_answers(weight, share, monke
     monkeypatch.setattr(schedule, "_nearly_all", lambda *_: True)
     soft, weighing = Formula.from_clauses([[1, 2], [-1, 2], [100]], [1, 1, weight]), Falling()
     walker = SimpleNamespace(work=SimpleNamespace(formula=soft, target=0), flips=0, stop=STOP)
+    schedule_ = Schedule(walker, 0, None)
     had = {}
-    turns = Schedule(walker, 0, None)._growing_turns(weighing, 64)
+    turns = schedule_._growing_turns(weighing, 64)
     for _ in range(16):
         search, flips = next(turns)
         walker.flips += flips
         had.setdefault(search, []).append(flips)
+        assert schedule_.asking
     assert had[asked][-1] == 2 * had[asked][-2]
     assert had[weighing][-2] in (share * had[asked][-1], share * had[asked][-2])
     asked.given_up = True
     later = list(itertools.islice(given(walker, turns, 99), 9))
     assert asked not in later[3:]
+    assert not schedule_.asking
 
 
 def test_a_schedule_without_turns_is_an_error(monkeypatch):

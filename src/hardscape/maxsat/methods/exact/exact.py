@@ -146,7 +146,12 @@ class Exact(Method):
             if leading and not told("opens"):
                 break
             walk(_BEFORE)
-        while not (left is None or task.over or proof_pays(task, pace, left, able=told("able"))):
+
+        def pays() -> bool:
+            able, asking = told("able"), told("asking")
+            return left is None or proof_pays(task, pace, left, able=able, asking=asking)
+
+        while not (task.over or pays()):
             walk(max(_BEFORE_TABLES, TURN_SHARE * pace.seconds))
 
     def _eliminate(self, task: Task) -> None:

@@ -170,8 +170,11 @@ def _circuit_opens(formula: Formula, left: float) -> bool:
     return seldom and left >= _FIRST_GATES and formula.num_hard > 0 and not programs_first(formula)
 
 
-def proof_pays(task: Task, pace: Pace, limit: float, *, able: bool) -> bool:
-    """Whether a proof may be tried within a limit, of which the search, able or not, had some time."""
+def proof_pays(task: Task, pace: Pace, limit: float, *, able: bool, asking: bool = False) -> bool:
+    """Whether a proof may be tried within a limit, of which the search, able or not, had some time.
+
+    Where no clause is hard and the search is asking whether all can hold, a proof would ask the same.
+    """
     formula, left = task.presolved.formula, task.options.deadline.left
     best, size = task.incumbent.best, len(formula.literals)
     violated = best is None or best.hard_violations > 0
@@ -194,4 +197,5 @@ def proof_pays(task: Task, pace: Pace, limit: float, *, able: bool) -> bool:
         return True
     soon = left > _TOLD or first_ones(formula) > 0
     programs = soon and programs_first(formula) and opening(formula, left) > 0
-    return pace.seconds >= _FIRST_PART * most and (programs or pace.still(most / limit))
+    still = pace.still(most / limit) and not asking
+    return pace.seconds >= _FIRST_PART * most and (programs or still)

@@ -176,6 +176,11 @@ class Walker:
         return standing.able or (given and standing.first is None)
 
     @property
+    def asking(self) -> bool:
+        """Whether it asks whether all clauses hold together, where none is hard, and has no answer yet."""
+        return self._schedule.asking
+
+    @property
     def opens(self) -> bool:
         """Whether the searches that come first have not had their turns."""
         return self._schedule.opens

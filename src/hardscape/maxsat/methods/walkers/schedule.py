@@ -80,6 +80,7 @@ class Schedule:
         self._stream, self._initial = stream, initial
         self._searches = Searches(walker, stream)
         self.standing = Standing(walker, walker.work.formula)
+        self.asking = False  # a solver whether all clauses can hold, where none is hard
         self.opens = False  # whether not all of the searches that come first have had their turns
 
     def __iter__(self) -> Iterator[tuple[Search, int]]:
@@ -204,6 +205,7 @@ class Schedule:
         swaps = wishes_are_literals(formula) and swapping_is_possible(formula)
         vain: dict[type[Search], int] = {Growing: _MOST_VAIN}
         late: dict[Search, int] = {}
+        self.asking = not formula.num_hard and _nearly_all(weighing.cost(), formula)
         if swapping is None and not weighing.cost()[0]:
             yield weighing, OPENING
         least: tuple[int, int] | None = None  # of clause weighting, a turn ago
@@ -233,6 +235,7 @@ class Schedule:
                 continue
             if not formula.num_hard and _nearly_all(cost, formula):
                 together = together or Together(formula, work.target, best, stop)
+                self.asking = not together.given_up
                 asks.append(together)
             if growing is not None and not (together and together.is_last(growing.cost())):
                 asks.append(growing)
