@@ -25,10 +25,12 @@ class Packing {
       if (f.hard[c] || length(c) != 1) continue;
       std::uint64_t& left = left_[Clauses::code(f.literals[f.offsets[c]])];
       left = std::min(left + static_cast<std::uint64_t>(f.weights[c]), kMost);
+      wishes_ = true;
     }
   }
 
   unsigned __int128 bound() {
+    if (!wishes_) return 0;
     for (std::size_t l = 0; l < left_.size(); l += 2)
       pay(std::min(left_[l], left_[l + 1]), {l, l + 1});
     cliques();
@@ -137,6 +139,7 @@ class Packing {
   const Clauses& f_;
   const Poll& stopped_;
   std::vector<std::uint64_t> left_;  // of each literal what it still costs that it does not hold
+  bool wishes_ = false;              // whether there are any
   unsigned __int128 bound_ = 0;
 };
 
