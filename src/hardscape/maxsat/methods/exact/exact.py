@@ -139,19 +139,16 @@ class Exact(Method):
         walk, leading = partial(self._walk, task, local, pace), leads(task.presolved.formula)
         left = task.options.deadline.left
 
-        def told(fact: str) -> bool:
-            return any(getattr(each, fact) for each in (local.kept or {}).values())
-
+        walkers = {} if local.kept is None else local.kept
         while not task.over and pace.seconds < _BEFORE_FEASIBLE and asks_in_vain(task):
-            if leading and not told("opens"):
+            if leading and not any(each.opens for each in walkers.values()):
                 break
             walk(_BEFORE)
-
-        def pays() -> bool:
-            able, asking = told("able"), told("asking")
-            return left is None or proof_pays(task, pace, left, able=able, asking=asking)
-
-        while not (task.over or pays()):
+        while not task.over and left is not None:
+            able = any(each.able for each in walkers.values())
+            asking = any(each.asking for each in walkers.values())
+            if proof_pays(task, pace, left, able=able, asking=asking):
+                break
             walk(max(_BEFORE_TABLES, TURN_SHARE * pace.seconds))
 
     def _eliminate(self, task: Task) -> None:

@@ -32,8 +32,6 @@ _EACH, _LEAST_EACH = 1.5e-6, 6e-7
 #: Seconds that must be left where a proof begins with linear programs whose assignments are not likely to be
 #: good, though a search gets on.
 _TOLD = 1.0
-#: Hard clauses that are few.
-FEW = 10
 #: A proof promises little where the search's own bound is less than such a share of the cost.
 _BOUND = 0.125
 #: A proof begins, up to a short limit, where such a part of the search's time found nothing.
@@ -176,9 +174,9 @@ def proof_pays(task: Task, pace: Pace, limit: float, *, able: bool, asking: bool
     Where no clause is hard and the search is asking whether all can hold, a proof would ask the same.
     """
     formula, left = task.presolved.formula, task.options.deadline.left
-    best, size = task.incumbent.best, len(formula.literals)
+    best = task.incumbent.best
     violated = best is None or best.hard_violations > 0
-    begins = (_LEAST_EACH if violated else _EACH) * size
+    begins = (_LEAST_EACH if violated else _EACH) * len(formula.literals)
     if left is None or left < max(begins, min(_SECONDS, _LAST * limit)):
         return False
     most = alone(limit)

@@ -7,15 +7,10 @@ import time
 
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
-from hardscape.maxsat.methods.exact.pace import (
-    FEW,
-    SHORT,
-    Pace,
-    alone,
-    programs_first,
-)
+from hardscape.maxsat.methods.exact.pace import SHORT, Pace, alone, programs_first
 from hardscape.maxsat.methods.exact.prospects import NOTHING_KNOWN, Prospects
 from hardscape.maxsat.methods.walkers.local import Walker
+from hardscape.maxsat.methods.walkers.openings import FEW
 from hardscape.maxsat.result import Improvement
 
 #: The walker's share of the turns, at first and least; and most, which it has while it finds something, and
@@ -145,9 +140,7 @@ class Sharing:
         waits = refutes and self._waited_less(proved)
         if waits or self._rises(best, lower, proved):
             return _LITTLE if near else SHARE
-        share = self._first
-        if not self._meets(best, lower, proved):
-            share = _MOST
+        share = self._first if self._meets(best, lower, proved) else _MOST
         if self._known.together and proved < self._untried:
             share = min(share, _HALF)
         return min(share, most)
@@ -176,18 +169,13 @@ class Sharing:
         gap = best.cost - self._constant - lower
         return gap * proved <= lower * (self._ends - time.monotonic())
 
-    def _waits(self, proved: float) -> tuple[float, float]:
-        """For how long the prover has waited for its next find, and the walker, each in its own time.
+    def _waited_less(self, proved: float) -> bool:
+        """Whether the prover has waited less for its next find than the walker, each in its own time.
 
         A walker waits from the first assignment on: what comes before is up to the prover.
         """
         idle = min(self._pace.idle, self._pace.seconds - self._held)
-        return proved - self._found, idle
-
-    def _waited_less(self, proved: float) -> bool:
-        """Whether the prover has waited less than the walker."""
-        waited, idle = self._waits(proved)
-        return idle > max(_MOMENT, waited)
+        return idle > max(_MOMENT, proved - self._found)
 
     def _rises(self, best: Improvement, lower: int, proved: float) -> bool:
         """Whether the lower bound meets the cost before the limit if it goes on as it did at last."""
