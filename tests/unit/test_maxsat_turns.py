@@ -17,13 +17,13 @@ from hardscape.maxsat import Formula, solve
 from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.asking.swaps import Swapping
 from hardscape.maxsat.methods.exact import exact
-from hardscape.maxsat.methods.walkers import hitting_turns, openings, schedule
+from hardscape.maxsat.methods.walkers import growing_turns, hitting_turns, openings, schedule
 from hardscape.maxsat.methods.walkers.beginning import Searches
+from hardscape.maxsat.methods.walkers.growing_turns import GrowingTurns
 from hardscape.maxsat.methods.walkers.hitting_turns import HittingTurns
 from hardscape.maxsat.methods.walkers.local import LocalSearch, Walker
 from hardscape.maxsat.methods.walkers.openings import falling_turns
 from hardscape.maxsat.methods.walkers.rounds import rounds
-from hardscape.maxsat.methods.walkers.schedule import Schedule
 from hardscape.maxsat.methods.walkers.standing import Standing
 from hardscape.maxsat.methods.weighting.searches import NEVER, Hitting, Weighing
 from hardscape.maxsat.task import SMALL
@@ -204,6 +204,12 @@ def given(walker, turns, most):
         walker.flips += turn
 
 
+def growing(walker):
+    """Clause weighting's turns beside who asks a solver, and what each has found."""
+    standing = Standing(walker, walker.work.formula)
+    return GrowingTurns(walker, Searches(walker, 0), standing), standing
+
+
 class Falling:
     """Clause weighting that costs one less after some turns."""
 
@@ -240,13 +246,13 @@ def refuted(*_):
 
 def test_what_grows_begins_again_where_clause_weighting_found_something_then_nothing(monkeypatch):
     weighing = Falling()
-    monkeypatch.setattr(schedule, "Growing", lambda *_: Stuck(weighing.cost()))
-    monkeypatch.setattr(schedule, "Together", refuted)
-    monkeypatch.setattr(schedule, "_nearly_all", lambda *_: True)
+    monkeypatch.setattr(growing_turns, "Growing", lambda *_: Stuck(weighing.cost()))
+    monkeypatch.setattr(growing_turns, "Together", refuted)
+    monkeypatch.setattr(growing_turns, "_nearly_all", lambda *_: True)
     soft = Formula.from_clauses([[1, 2], [-1, 2], [1, -2, 3], [100]])
     walker = SimpleNamespace(work=SimpleNamespace(formula=soft, target=0), flips=0, stop=STOP)
     order = ""
-    for search in given(walker, Schedule(walker, 0, None)._growing_turns(weighing, 64), 12):
+    for search in given(walker, growing(walker)[0].turns(weighing, 64), 12):
         order += "g" if isinstance(search, Stuck) else "w"
         if isinstance(search, Stuck):
             search.given_up = True
@@ -259,14 +265,14 @@ def test_what_grows_begins_again_where_clause_weighting_found_something_then_not
 def test_wishes_are_exchanged_once_clause_weighting_finds_nothing(monkeypatch):
     weighing, swapping = Falling(), Stuck((0, 9))
     swapping.adopt = lambda *_: setattr(swapping, "_cost", weighing.cost())
-    monkeypatch.setattr(schedule, "Growing", lambda *_: Stuck(weighing.cost()))
+    monkeypatch.setattr(growing_turns, "Growing", lambda *_: Stuck(weighing.cost()))
     monkeypatch.setattr(Searches, "swapping", lambda *_: swapping)
     formula = Formula.from_clauses([[1], [-2], [100]], hard=[[1, 2]])
     walker = SimpleNamespace(work=SimpleNamespace(formula=formula, target=0), flips=0, stop=STOP)
-    turns = Schedule(walker, 0, None)
-    turns.standing.note(weighing)
+    turns, standing = growing(walker)
+    standing.note(weighing)
     order = ""
-    for search in given(walker, turns._growing_turns(weighing, 64), 14):
+    for search in given(walker, turns.turns(weighing, 64), 14):
         order += "s" if search is swapping else "g" if isinstance(search, Stuck) else "w"
         if search is weighing:
             weighing.turns += 1
@@ -277,12 +283,12 @@ def test_wishes_are_exchanged_once_clause_weighting_finds_nothing(monkeypatch):
 
 
 def test_what_grows_has_whole_turns_while_exchanges_wait_for_it(monkeypatch):
-    monkeypatch.setattr(schedule, "Growing", Patient)
+    monkeypatch.setattr(growing_turns, "Growing", Patient)
     formula, weighing = Formula.from_clauses([[1], [-2], [100]], hard=[[1, 2]]), Falling()
     walker = SimpleNamespace(work=SimpleNamespace(formula=formula, target=0), flips=0, stop=STOP)
-    schedule_ = Schedule(walker, 0, None)
-    schedule_.standing.note(weighing)
-    turns = schedule_._growing_turns(weighing, 64)
+    grown, standing = growing(walker)
+    standing.note(weighing)
+    turns = grown.turns(weighing, 64)
     next(turns)  # clause weighting's alone
     had = {Falling: [], Patient: []}
     for search, flips in itertools.islice(turns, 10):
@@ -294,13 +300,13 @@ def test_what_grows_has_whole_turns_while_exchanges_wait_for_it(monkeypatch):
 
 @pytest.mark.parametrize("nearly", [True, False])
 def test_what_gives_up_before_it_grows_leaves_clause_weighting_the_turns(nearly, monkeypatch):
-    monkeypatch.setattr(schedule, "Growing", refuted)
-    monkeypatch.setattr(schedule, "Together", refuted)
-    monkeypatch.setattr(schedule, "_nearly_all", lambda *_: nearly)
+    monkeypatch.setattr(growing_turns, "Growing", refuted)
+    monkeypatch.setattr(growing_turns, "Together", refuted)
+    monkeypatch.setattr(growing_turns, "_nearly_all", lambda *_: nearly)
     soft, weighing = Formula.from_clauses([[1, 2], [-1, 2], [100]]), Falling()
     walker = SimpleNamespace(work=SimpleNamespace(formula=soft, target=0), flips=0, stop=STOP)
-    turns = Schedule(walker, 0, None)
-    assert list(given(walker, turns._growing_turns(weighing, 64), 9)) == [weighing] * 9
+    turns, _ = growing(walker)
+    assert list(given(walker, turns.turns(weighing, 64), 9)) == [weighing] * 9
     assert not turns.asking
 
 
@@ -312,10 +318,10 @@ class Patient(Stuck):
 
 
 def test_who_is_in_vain_has_ever_less(monkeypatch):
-    monkeypatch.setattr(schedule, "Growing", Patient)
+    monkeypatch.setattr(growing_turns, "Growing", Patient)
     formula, weighing = Formula.from_clauses([[1, 2], [-1, 2], [100]], hard=[[3]]), Falling()
     walker = SimpleNamespace(work=SimpleNamespace(formula=formula, target=0), flips=0, stop=STOP)
-    turns = Schedule(walker, 0, None)._growing_turns(weighing, 64)
+    turns = growing(walker)[0].turns(weighing, 64)
     next(turns)  # clause weighting's alone
     had = {Falling: [], Patient: []}
 
@@ -337,12 +343,12 @@ def test_who_is_in_vain_has_ever_less(monkeypatch):
 def test_a_solver_that_satisfied_no_hard_clauses_at_first_is_asked_on(monkeypatch):
     weighing, solver = Falling(), Falling()
     weighing.cost = solver.cost = lambda: (5, 0)
-    monkeypatch.setattr(schedule, "asks_first", lambda *_: True)
+    monkeypatch.setattr(growing_turns, "swapping_is_possible", lambda *_: True)
     monkeypatch.setattr(Searches, "swapping", lambda *_: solver)
-    monkeypatch.setattr(schedule, "first_turns", lambda *_: iter(()))
+    monkeypatch.setattr(growing_turns, "first_turns", lambda *_: iter(()))
     wide = Formula.from_clauses([[1, 2], [2, 3], [100]], hard=[[3]])
     walker = SimpleNamespace(work=SimpleNamespace(formula=wide, target=0), flips=0, stop=STOP)
-    turns = Schedule(walker, 0, None)._growing_turns(weighing, 64)
+    turns = growing(walker)[0].turns(weighing, 64)
     assert list(given(walker, turns, 6)) == [solver, weighing] * 3
 
 
@@ -351,25 +357,25 @@ def test_a_solver_is_asked_for_all_clauses_until_it_answers(weight, share, monke
     """Clause weighting, in vain, has a quarter of that, and four times as much where it violates much."""
     asked = Stuck((NEVER, 0))
     asked.is_last = lambda cost: False
-    monkeypatch.setattr(schedule, "Growing", lambda *_: Stuck((0, 5)))
-    monkeypatch.setattr(schedule, "Together", lambda *_: asked)
-    monkeypatch.setattr(schedule, "_nearly_all", lambda *_: True)
+    monkeypatch.setattr(growing_turns, "Growing", lambda *_: Stuck((0, 5)))
+    monkeypatch.setattr(growing_turns, "Together", lambda *_: asked)
+    monkeypatch.setattr(growing_turns, "_nearly_all", lambda *_: True)
     soft, weighing = Formula.from_clauses([[1, 2], [-1, 2], [100]], [1, 1, weight]), Falling()
     walker = SimpleNamespace(work=SimpleNamespace(formula=soft, target=0), flips=0, stop=STOP)
-    schedule_ = Schedule(walker, 0, None)
+    grown, _ = growing(walker)
     had = {}
-    turns = schedule_._growing_turns(weighing, 64)
+    turns = grown.turns(weighing, 64)
     for _ in range(16):
         search, flips = next(turns)
         walker.flips += flips
         had.setdefault(search, []).append(flips)
-        assert schedule_.asking
+        assert grown.asking
     assert had[asked][-1] == 2 * had[asked][-2]
     assert had[weighing][-2] in (share * had[asked][-1], share * had[asked][-2])
     asked.given_up = True
     later = list(itertools.islice(given(walker, turns, 99), 9))
     assert asked not in later[3:]
-    assert not schedule_.asking
+    assert not grown.asking
 
 
 def test_a_schedule_without_turns_is_an_error(monkeypatch):
@@ -387,7 +393,7 @@ def test_no_loop_of_a_schedule_goes_on_without_turns():
     """What is endless are rounds, which look; any other loop ends, or begins or ends with a turn."""
     endless = [
         loop
-        for module in (schedule, hitting_turns, openings)
+        for module in (schedule, growing_turns, hitting_turns, openings)
         for loop in ast.walk(ast.parse(inspect.getsource(module)))
         if isinstance(loop, ast.While)
         and not any(

@@ -50,69 +50,97 @@ class HittingTurns:
     ) -> None:
         self._walker, self._searches, self._standing = walker, searches, standing
         self._first = first
+        formula = walker.work.formula
+        # Whether clause weighting comes before cores.
+        self._weighs = looks_random(formula) or not wishes_are_literals(formula)
+        self._vertices: Iterator[tuple[Search, int] | None] = iter(())
+        self._go_on = _LATER * len(formula.literals)  # with these, after so many flips
+        self._late: dict[Search, int] = {}
         self.opens = True  # whether not both of the first searches have had their turns
 
     def turns(self, initial: NDArray[np.uint8] | None, turn: int) -> Iterator[tuple[Search, int]]:
         """Searches in turn, from a first assignment or none, and how many flips each has."""
-        work = self._walker.work
-        weighs = looks_random(work.formula) or not wishes_are_literals(work.formula)
-        if weighs:
+        if self._weighs:
             weighing = self._searches.weighing(initial)
             yield weighing, turn
             initial = weighing.best()
         hitting = self._searches.hitting(initial)
-        short, size = turn, len(work.formula.literals)
-        programs = self._first and not weighs and vertex_pays(work.formula)
-        soon = programs and size <= _SOON
-        yield hitting, turn // _BEFORE_SOON if soon else turn
-        vertices = self._vertex_turns(hitting, short) if programs else iter(())
-        go_on = _LATER * size
-        if soon:
-            yield from iter(lambda: next(vertices, None), None)  # until a rest
-            go_on = _RESTED * self._walker.flips
-        if not weighs:
-            yield hitting, (_AHEAD - 1) * turn
-            while hitting.few and not hitting.given_up and self._walker.flips < _START:
-                yield hitting, turn
+        yield from self._first_cores(hitting, turn)
+        if not self._weighs:
+            yield from self._more_cores(hitting, turn)
             weighing = self._searches.weighing(initial)
-            if size <= SMALL:
-                yield weighing, turn
-            else:
-                yield from falling_turns(self._walker, weighing, max(_START, self._walker.flips))
+            yield from self._first_weighing(weighing, turn)
         self.opens = False
+        yield from self._rounds(hitting, weighing, turn)
+
+    def _first_cores(self, hitting: Hitting, turn: int) -> Iterator[tuple[Search, int]]:
+        """The first turn of the search by cores, and linear programs of small formulas."""
+        formula = self._walker.work.formula
+        programs = self._first and not self._weighs and vertex_pays(formula)
+        soon = programs and len(formula.literals) <= _SOON
+        yield hitting, turn // _BEFORE_SOON if soon else turn
+        if programs:
+            self._vertices = self._vertex_turns(hitting, turn)
+        if soon:
+            yield from self._until_a_rest()
+
+    def _more_cores(self, hitting: Hitting, turn: int) -> Iterator[tuple[Search, int]]:
+        """The search by cores before clause weighting, on and on while few wishes hit them all."""
+        yield hitting, (_AHEAD - 1) * turn
+        while hitting.few and not hitting.given_up and self._walker.flips < _START:
+            yield hitting, turn
+
+    def _first_weighing(self, weighing: Weighing, turn: int) -> Iterator[tuple[Search, int]]:
+        """Clause weighting behind cores, as long as it falls where the formula is not small."""
+        if len(self._walker.work.formula.literals) <= SMALL:
+            yield weighing, turn
+        else:
+            yield from falling_turns(self._walker, weighing, max(_START, self._walker.flips))
+
+    def _rounds(
+        self, hitting: Hitting, weighing: Weighing, turn: int
+    ) -> Iterator[tuple[Search, int]]:
+        """Turns of all, ever longer, and of a solver from when it is likely to find more than they do."""
+        formula = self._walker.work.formula
         searches: list[Hitting | Weighing | Swapping] = [hitting, weighing]
-        late: dict[Search, int] = {}
         hard = weighing.cost()[0]
         for count in rounds(self._walker):
-            if self._walker.flips >= go_on:
+            if self._walker.flips >= self._go_on:
                 self._tell_best(hitting, searches)
-                yield from iter(lambda: next(vertices, None), None)  # until a rest
-                go_on = _RESTED * self._walker.flips
+                yield from self._until_a_rest()
             best = min(searches, key=lambda each: each.cost())
             hard, before = weighing.cost()[0], hard
-            young = self._walker.flips < _YOUNG * work.formula.num_variables
+            young = self._walker.flips < _YOUNG * formula.num_variables
             falls = young or hard <= FALLING * before
             ready = count > _BEFORE_SWAPS or (best.cost()[0] > 0 and not falls)
-            if ready and len(searches) == 2 and swapping_is_possible(work.formula):
+            if ready and len(searches) == 2 and swapping_is_possible(formula):
                 swapping = self._searches.swapping(best)
-                yield from first_turns(self._walker, swapping, weighing, work.formula)
+                yield from first_turns(self._walker, swapping, weighing, formula)
                 searches.append(swapping)
-            # Its flips take a part of the time that others' do: as many cost little.
-            cheap = self._standing.satisfies(weighing)
-            swappings = searches[:1:-1]
-            order = [weighing, *swappings] if cheap else [*swappings, weighing]
-            for search in [*order, hitting]:
-                if isinstance(search, Hitting):
-                    self._tell_best(search, searches)
-                if isinstance(search, Weighing) or not search.given_up:
-                    whole = (
-                        turn
-                        if weighs and search is weighing
-                        else self._standing.whole(search, turn)
-                    )
-                    in_full = cheap and search is weighing
-                    yield search, whole if in_full else self._standing.less(search, whole, late)
+            yield from self._round(searches, turn)
             turn *= 2
+
+    def _round(
+        self, searches: Sequence[Hitting | Weighing | Swapping], turn: int
+    ) -> Iterator[tuple[Search, int]]:
+        """A turn of each: of a solver, if there is one, of clause weighting, and of the search by cores."""
+        hitting, weighing, *swapping = searches
+        # Its flips take a part of the time that others' do: as many cost little.
+        cheap = self._standing.satisfies(weighing)
+        order = [weighing, *swapping] if cheap else [*swapping, weighing]
+        for search in [*order, hitting]:
+            if isinstance(search, Hitting):
+                self._tell_best(search, searches)
+            if isinstance(search, Weighing) or not search.given_up:
+                in_full = self._weighs and search is weighing
+                whole = turn if in_full else self._standing.whole(search, turn)
+                less = not (cheap and search is weighing)
+                yield search, self._standing.less(search, whole, self._late) if less else whole
+
+    def _until_a_rest(self) -> Iterator[tuple[Search, int]]:
+        """Linear programs, and cores from their vertices, until others should have their turns."""
+        yield from iter(lambda: next(self._vertices, None), None)
+        self._go_on = _RESTED * self._walker.flips
 
     def _tell_best(
         self, hitting: Hitting, searches: Sequence[Hitting | Weighing | Swapping]

@@ -8,25 +8,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.maxsat.formula import Formula
-from hardscape.maxsat.methods.asking.asking import Asking
-from hardscape.maxsat.methods.asking.growing import Growing, Together
-from hardscape.maxsat.methods.asking.swaps import Swapping, swapping_is_possible
+from hardscape.maxsat.methods.asking.swaps import swapping_is_possible
 from hardscape.maxsat.methods.installed import can_ask
 from hardscape.maxsat.methods.walkers.beginning import Letting, Searches
+from hardscape.maxsat.methods.walkers.growing_turns import MOST_VAIN, GrowingTurns
 from hardscape.maxsat.methods.walkers.hitting_turns import HittingTurns
-from hardscape.maxsat.methods.walkers.neighbouring_turns import NeighbouringTurns
 from hardscape.maxsat.methods.walkers.openings import (
     FEW,
     FIRST_ALONE,
     OPENING,
     TEMPERS,
     falling_turns,
-    first_turns,
-    led_turns,
 )
 from hardscape.maxsat.methods.walkers.random_turns import random_turns
 from hardscape.maxsat.methods.walkers.rounds import rounds
-from hardscape.maxsat.methods.walkers.standing import Standing, close_to_all
+from hardscape.maxsat.methods.walkers.standing import Standing
 from hardscape.maxsat.methods.weighting.searches import (
     Hitting,
     Search,
@@ -40,21 +36,8 @@ from hardscape.maxsat.methods.weighting.searches import (
 _MOST_SWAPPED = 200_000
 #: Literals above which clause weighting is alone: no solver is asked, nor are cores or circuits looked for.
 _MOST_LITERALS = 3_000_000
-#: Share of the weight that violated clauses may have where a solver is asked for all.
-_LITTLE = 0.02
 #: Beside a search by cores turns begin so many times shorter.
 _SHORT = 8
-#: Share of the weight above which violated clauses leave it open whether all can hold: clause weighting has
-#: whole turns then, and who asks for all no more than a quarter, which takes as long.
-_CLOSE = 0.001
-#: How often turns of who was in vain are halved at most, where a solver grows sets; those of clause weighting
-#: beside the question for all, once less.
-_MOST_VAIN, _QUARTER = 3, 2
-
-
-def _nearly_all(cost: tuple[int, int], formula: Formula) -> bool:
-    """Whether so little is violated that all clauses may hold together."""
-    return cost[0] == 0 and cost[1] <= _LITTLE * formula.total_weight
 
 
 def is_small(formula: Formula) -> bool:
@@ -129,7 +112,10 @@ class Schedule:
         """Clause weighting, and sets that a solver grows where it may be asked."""
         formula = self._walker.work.formula
         if len(formula.literals) <= _MOST_LITERALS and not looks_random(formula) and can_ask():
-            yield from self._growing_turns(weighing, turn)
+            growing = GrowingTurns(self._walker, self._searches, self.standing)
+            for each in growing.turns(weighing, turn):
+                self.asking = growing.asking
+                yield each
         for _ in rounds(self._walker):
             yield weighing, turn
             turn *= 2
@@ -156,7 +142,7 @@ class Schedule:
         until = self._walker.flips + OPENING
         while hitting.few and not hitting.given_up and self._walker.flips < until:
             yield hitting, turn // _SHORT
-        self._lead(weighing, hitting)
+        self.standing.follow(weighing, hitting, self._walker.stop)
         beside: Hitting | None = hitting
         del hitting  # its memory, where it has ended
         vain = 0
@@ -170,99 +156,9 @@ class Schedule:
                 known = beside.cost(), beside.lower
                 yield beside, part >> vain
                 found = known != (beside.cost(), beside.lower)
-                vain = 0 if found else min(_MOST_VAIN, vain + 1)
-                self._lead(weighing, beside)
+                vain = 0 if found else min(MOST_VAIN, vain + 1)
+                self.standing.follow(weighing, beside, self._walker.stop)
             yield search, part
-
-    def _growing_turns(self, weighing: Weighing, turn: int) -> Iterator[tuple[Search, int]]:
-        """Clause weighting, what grows from its best, and all clauses together where little is violated.
-
-        Who is in vain has half of its turn, and half again, but for who asks for all, where no clause is hard:
-        that is in vain until it has the answer, and has less only where much is violated. What grows begins
-        again where clause weighting has found something better, then nothing in a turn, and has nothing where
-        only all clauses are better.
-        Of formulas that have parts, these are searched in place of sets that grow, once clause weighting found
-        nothing in a turn.
-        Where it violates hard clauses a solver is asked for a first assignment from which it goes on; where it
-        has never satisfied them itself, or once found nothing in a turn, wishes that are literals are exchanged
-        when no other clause can join, and who of the two stays behind has ever less of the turns.
-        """
-        work, stop = self._walker.work, self._walker.stop
-        formula = work.formula
-        growing: Growing | None = None
-        together: Together | None = None
-        swapping: Swapping | None = None
-        if weighing.cost()[0] and asks_first(formula):
-            close = weighing.cost()[0] <= close_to_all(formula)
-            swapping = self._searches.swapping(weighing)
-            yield from first_turns(self._walker, swapping, weighing, formula)
-            if self.standing.satisfies(weighing):
-                swapping = None
-            else:
-                self._lead(weighing, swapping)
-                if close:
-                    yield from led_turns(weighing)
-        swaps = wishes_are_literals(formula) and swapping_is_possible(formula)
-        vain: dict[type[Search], int] = {Growing: _MOST_VAIN}
-        late: dict[Search, int] = {}
-        self.asking = not formula.num_hard and _nearly_all(weighing.cost(), formula)
-        if swapping is None and not weighing.cost()[0]:
-            yield weighing, OPENING
-        least: tuple[int, int] | None = None  # of clause weighting, a turn ago
-        parts = NeighbouringTurns(self._walker, self._searches)
-        for _ in rounds(self._walker):
-            if swapping is not None or least == weighing.cost():
-                yield from parts.turns(weighing, turn)
-                if parts.found is not None:
-                    self._lead(weighing, parts.found)
-            cost, best = weighing.cost(), weighing.best()
-            asks: list[Asking] = []
-            if growing is not None and cost < growing.cost():
-                growing = None
-            if growing is None and not parts.pays and not cost[0] and least in (None, cost):
-                growing = Growing(formula, work.target, best, stop)
-            exchanged = swaps or (swapping is not None and cost[0] > 0)
-            in_vain = swapping is not None or least == cost
-            led = exchanged and (in_vain or not self.standing.satisfies(weighing))
-            if led and (growing is None or growing.given_up):
-                swapping = swapping or self._searches.swapping(weighing)
-                if cost < swapping.cost():
-                    swapping.adopt(best, stop)
-                for each in (weighing,) if swapping.given_up else (swapping, weighing):
-                    yield each, self.standing.less(each, turn, late)
-                self._lead(weighing, swapping)
-                turn, least = 2 * turn, cost
-                continue
-            if not formula.num_hard and _nearly_all(cost, formula):
-                together = together or Together(formula, work.target, best, stop)
-                self.asking = not together.given_up
-                asks.append(together)
-            if growing is not None and not (together and together.is_last(growing.cost())):
-                asks.append(growing)
-            searches: list[Search] = [*(each for each in asks if not each.given_up), weighing]
-            far = together is not None and cost[1] > _CLOSE * formula.total_weight
-            for search in searches:
-                before, kind = search.cost(), type(search)
-                halved = vain.get(kind, 0)
-                if led:
-                    less = self.standing.less(search, turn, late)
-                    yield search, less if search is weighing else turn
-                elif far:
-                    yield search, turn if search is weighing else turn >> max(_QUARTER, halved)
-                else:
-                    yield search, turn >> halved
-                found = len(searches) == 1 or search is together or search.cost() < before
-                most = _QUARTER if search is weighing and together else _MOST_VAIN
-                vain[kind] = 0 if found else min(most, halved + 1)
-            turn, least = 2 * turn, cost
-            if growing is not None and growing.given_up:
-                self._lead(weighing, growing)
-
-    def _lead(self, weighing: Weighing, search: Search) -> None:
-        """Have clause weighting go on from what another search has, if that is better."""
-        if search.cost() < weighing.cost():
-            self.standing.lead(weighing)
-            weighing.adopt(search.best(), self._walker.stop)
 
     def _covering_turns(self, weighing: Weighing, turn: int) -> Iterator[tuple[Search, int]]:
         """Clause weighting and the search for covers by turns: who is behind at first may be ahead later."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.methods.asking.asking import Asking
 from hardscape.maxsat.methods.asking.swaps import Swapping
@@ -52,6 +55,12 @@ class Standing:
         """Hear that a search goes on from another one's assignment that satisfies the hard clauses."""
         if isinstance(search, Weighing) and not self.satisfies(search):
             self._led.add(search)
+
+    def follow(self, weighing: Weighing, other: Search, stop: NDArray[np.uint8]) -> None:
+        """Have clause weighting go on from what another search has, if that is better."""
+        if other.cost() < weighing.cost():
+            self.lead(weighing)
+            weighing.adopt(other.best(), stop)
 
     def leave(self, search: Search) -> None:
         """Forget one that has ended: nobody stays behind it."""
