@@ -93,6 +93,29 @@ def test_what_follows_another_ones_assignment_is_not_found_by_itself():
     assert walker.able
 
 
+@pytest.mark.parametrize("weighs", [False, True])
+def test_clause_weighting_beside_cores_goes_its_own_way(weighs, monkeypatch):
+    """What a prover found is where others go on from."""
+    monkeypatch.setattr(hitting_turns, "wishes_are_literals", lambda _: not weighs)
+    formula = parities(200, 180, 2)
+    incumbent = Incumbent(formula, None, 0.0)
+    incumbent.suggest(solve(formula, seed=1, threads=1, time_limit=1).assignment)
+    work = LocalSearch(formula, False, 1, 1, 0, endless=True, incumbent=incumbent)
+    walker = work.walker(0, Context(Cpu(), None, STOP))
+    led, adopt = {}, walker._adopt
+
+    def adopted(search):
+        before = search.cost()
+        adopt(search)
+        led[type(search)] = led.get(type(search), False) or search.cost() != before
+
+    walker._adopt = adopted
+    while len(led) < 3:
+        next(walker._going)
+    assert led[Hitting]
+    assert not led[Weighing]
+
+
 def test_who_is_able_asks_no_solver():
     formula = parities(100, 60, 3)
     solved = solve(formula, seed=1, threads=1, time_limit=5).assignment

@@ -42,7 +42,8 @@ class HittingTurns:
 
     Who stays behind has ever less of the turns: who found nothing as good as another, also where that was
     adopted. As long as none has satisfied the hard clauses, all are behind the solver but clause weighting
-    that comes close. Vertices of linear programs are only for the `first` of several walkers.
+    that comes close. Clause weighting goes its own way; the others go on from the best. Vertices of linear
+    programs are only for the `first` of several walkers.
     """
 
     def __init__(
@@ -61,17 +62,22 @@ class HittingTurns:
     def turns(self, initial: NDArray[np.uint8] | None, turn: int) -> Iterator[tuple[Search, int]]:
         """Searches in turn, from a first assignment or none, and how many flips each has."""
         if self._weighs:
-            weighing = self._searches.weighing(initial)
+            weighing = self._begin_weighing(initial)
             yield weighing, turn
             initial = weighing.best()
         hitting = self._searches.hitting(initial)
         yield from self._first_cores(hitting, turn)
         if not self._weighs:
             yield from self._more_cores(hitting, turn)
-            weighing = self._searches.weighing(initial)
+            weighing = self._begin_weighing(initial)
             yield from self._first_weighing(weighing, turn)
         self.opens = False
         yield from self._rounds(hitting, weighing, turn)
+
+    def _begin_weighing(self, initial: NDArray[np.uint8] | None) -> Weighing:
+        """Clause weighting, which goes its own way from a first assignment or none."""
+        self._standing.apart = weighing = self._searches.weighing(initial)
+        return weighing
 
     def _first_cores(self, hitting: Hitting, turn: int) -> Iterator[tuple[Search, int]]:
         """The first turn of the search by cores, and linear programs of small formulas."""

@@ -222,10 +222,11 @@ class Walker:
         if incumbent is None or self.work.max_flips is not None:
             return
         found = incumbent.suggested
-        if found is None or not isinstance(search, Weighted | Swapping):
+        standing = self._schedule.standing
+        if found is None or search is standing.apart or not isinstance(search, Weighted | Swapping):
             return
         if incumbent.reduced_cost(found) < search.cost():
-            self._schedule.standing.lead(search)
+            standing.lead(search)
             search.adopt(incumbent.restrict(found), self.stop)
             self.take(search)
 

@@ -41,6 +41,7 @@ class Standing:
         self._own: dict[Search, tuple[int, int]] = {}  # what each has found, and not adopted
         self._led: set[Search] = set()  # by others to where the hard clauses hold
         self.first: Search | None = None  # that satisfied them
+        self.apart: Search | None = None  # which goes on from nobody else's assignment
         self._violated: dict[Search, int] = {}  # hard clauses before each one's last turn
 
     def note(self, search: Search) -> None:
