@@ -115,9 +115,12 @@ def test_the_same_answer_after_resume(capsys: Captured) -> None:
     main([*words, "--checkpoint", "a", "--time-limit", "0.3"])
     told = job("a")
     assert told.state in ("stopped", "finished")
+    before = told.done
+    assert main(["resume", "a", "--time-limit", "0.001"]) in (0, 2)
+    assert job("a").done >= before
     capsys.readouterr()
     while job("a").state != "finished":
-        assert main(["resume", "a"]) == 0
+        assert main(["resume", "a", "--time-limit=1e3"]) == 0
     capsys.readouterr()
     assert main(["resume", "a"]) == 0
     found = json.loads(capsys.readouterr().out)

@@ -362,6 +362,7 @@ def test_a_full_disk_ends_a_run_that_then_goes_on(tmp_path: Path, size: int) -> 
     for _ in range(2):
         with room(size), pytest.raises(errors.CheckpointError):
             run(work, devices=ONE, checkpoint=path)
+        assert not path.exists() or path.stat().st_size > 0
     outcome = run(work, devices=ONE, checkpoint=path)
     assert (outcome.resumed_shards > 0) == (size == 300_000)
     assert raw(outcome) == raw(run(work, devices=ONE))

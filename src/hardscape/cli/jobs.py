@@ -58,7 +58,7 @@ def copy(file: Path, output: Path, /, *, force: Flag = False) -> None:
     copied(file, output)
 
 
-def resume(file: Path, /, *, here: Flag = False) -> int:
+def resume(file: Path, /, *, here: Flag = False, time_limit: float | None = None) -> int:
     """Go on with a checkpoint: the command that began it, in its folder.
 
     Parameters
@@ -67,11 +67,17 @@ def resume(file: Path, /, *, here: Flag = False) -> int:
         The checkpoint.
     here
         On the threads of this machine, whatever executor and number of threads the command names.
+    time_limit
+        Seconds after which it stops, in place of those that the command names.
     """
     from hardscape.cli import main
 
     words = words_of(job(file))
-    return main(without(words, *_PLACES) if here else words)
+    if here:
+        words = without(words, *_PLACES)
+    if time_limit is not None:
+        words = with_options(without(words, "--time-limit"), "--time-limit", f"{time_limit}")
+    return main(words)
 
 
 def show(file: Path, /) -> int:

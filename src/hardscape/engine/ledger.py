@@ -161,6 +161,7 @@ class Ledger:
             os.access(place, os.W_OK) for place in (self._path, self._path.parent)
         )
         self._fold_at = 0.0
+        self._locked = False
         #: How much of the time is done, from 0 to 1, where the number of shards does not tell.
         self.share: float | None = None
         #: Steps that a chain is to come to, where that is known.
@@ -184,6 +185,7 @@ class Ledger:
         }
         import sqlite3  # nobody waits for it without a checkpoint
 
+        new = not self._path.exists()
         with _reported(self._path, "open"):
             # Autocommit: every statement outside BEGIN is a transaction of its own.
             place = (
@@ -213,6 +215,9 @@ class Ledger:
                 self._tell(host=os.uname().nodename, pid=str(os.getpid()), opened=_now())
                 self._fold()  # who looks at the file alone sees whose it is
         except BaseException:
+            # Where there is no room even for its first page. Of others' files none is both begun and empty.
+            if new and self._locked and not self._path.stat().st_size:
+                self._path.unlink()
             self._database.close()
             raise
 
@@ -236,6 +241,7 @@ class Ledger:
         """
         self._database.execute("PRAGMA locking_mode = EXCLUSIVE")
         self._database.execute("BEGIN EXCLUSIVE")
+        self._locked = True
         if not self._database.execute("PRAGMA schema_version").fetchone()[0]:
             self._create(expected)
         self._database.execute("COMMIT")
