@@ -35,7 +35,8 @@ _BEFORE, _BEFORE_TARGET = 0.04, 0.1
 #: The same before tables are thought of, which take long to plan for what is found at once; and of each step
 #: before a proof in this process, which takes no time to begin: a step that finds nothing is the last one.
 _BEFORE_TABLES = 0.006
-#: The same on one thread as long as hard clauses stay violated that a solver is asked about.
+#: The same on one thread as long as hard clauses stay violated that a solver is asked about, where the proof
+#: begins in a process of its own.
 _BEFORE_FEASIBLE = 0.3
 #: Share of the time limit, and most seconds, that is searched before the proof where the search is not the
 #: prover's neighbour: on a GPU, by an executor, or with a given number of flips.
@@ -115,14 +116,10 @@ class Exact(Method):
         if not at_once or task.target is not None:
             walk(first - _BEFORE_TABLES)
         else:
-            incumbent, steps = task.incumbent, round(first / _BEFORE_TABLES) - 1
-            known = None
-            while steps and known != (incumbent.best, incumbent.lower):
-                known, steps = (incumbent.best, incumbent.lower), steps - 1
+            incumbent, known = task.incumbent, None
+            while pace.seconds < first and known != (incumbent.best, incumbent.lower):
+                known = incumbent.best, incumbent.lower
                 walk(_BEFORE_TABLES)
-        left = task.options.deadline.left
-        small = len(task.presolved.formula.literals) <= SMALL
-        at_once = at_once and (small or left is None or not asks_in_vain(task))
         if len(task.options.on_cpu().devices) == 1 and not at_once:
             self._walk_on(task, replace(local, endless=True), pace)  # one that ends begins anew
 

@@ -154,6 +154,7 @@ class Walker:
         self._best: tuple[int, int] | None = None
         self._assignment = np.zeros(work.formula.num_variables, dtype=np.uint8)
         self._slices: dict[type[Search], int] = {}  # a flip of some takes as long as many of others
+        self._left = math.inf  # of its turn, in seconds
         self._going = self._go()
         self._found: Search | None = None  # has a better assignment that was not offered yet
         self._offer_at = 0.0
@@ -189,7 +190,8 @@ class Walker:
         """Search for so long, by the processor's time if `busy`; False if stopped before the end."""
         clock = time.thread_time if busy else time.monotonic
         until = clock() + seconds
-        while clock() < until:
+        while (left := until - clock()) > 0:
+            self._left = left
             complete = next(self._going, True)
             if complete is not None:
                 self._offer()
@@ -244,15 +246,17 @@ class Walker:
         if self.work.max_flips is not None:
             most = min(most, self.work.max_flips - self.flips)
         kind = type(search)
-        asked = min(self._slices.get(kind, _FIRST_SLICE), most)
+        sized = min(self._slices.get(kind, _FIRST_SLICE), most)
+        part = min(1.0, self._left / _SLICE_SECONDS)  # of a slice, until the turn is over
+        asked = min(int(part * sized) + 1, most)
         before = search.quality if self.flips else None
         began = time.perf_counter()
         done = search.run(asked, self.stop)
         seconds = time.perf_counter() - began
         self.flips += done
         # A factor of at most 4: a clock that stood still once must not make the next slice endless.
-        fitting = min(4.0, max(0.25, _SLICE_SECONDS / max(seconds, 1e-6)))
-        self._slices[kind] = int(asked * fitting) + 1
+        fitting = min(4.0, max(0.25, part * _SLICE_SECONDS / max(seconds, 1e-6)))
+        self._slices[kind] = int(sized * fitting) + 1
         if search.quality != before and search.quality[0] != NEVER:
             self._schedule.standing.note(search)
             self.take(search)
