@@ -24,7 +24,7 @@ _SOLVERS = ("simplex", "simplex", "ipm")
 _FAST, _LARGE = 0.65, 20_000
 #: Conflicts for each count of a core that thorough ones are shown by.
 _EXHAUSTED = 30_000
-#: Conflicts of the first question for all clauses; each next one has twice as many.
+#: Conflicts of the first question for all clauses; each next one has twice as many where nobody waits.
 _FIRST = 2000
 
 
@@ -65,7 +65,8 @@ class Simplified:
                 self._solver = Solver(name="cadical195", bootstrap_with=self._clauses)
             self._solver.conf_budget(self._conflicts)
             answer = self._solver.solve_limited()
-            self._conflicts *= 2
+            if board.patience == math.inf:
+                self._conflicts *= 2
             self._answered = answer is not None
             if answer:
                 costs = self._costs  # whose later variables say which clauses are violated
@@ -204,9 +205,12 @@ class Cores:
 
     def _asked(self) -> list[int]:
         """The wishes of this level, heavy ones first and counts last: cores are of what is assumed first."""
-        wishes = [(wish, w) for wish, w in self._costs.weight.items() if w >= self._level]
-        wishes.sort(key=lambda item: (item[0] in self._place, -item[1]))
-        return [wish for wish, _ in wishes]
+        weight, place = self._costs.weight, self._place
+        wishes = [wish for wish, w in weight.items() if w >= self._level]
+        wishes.sort(key=weight.__getitem__, reverse=True)
+        if not place:
+            return wishes
+        return [x for x in wishes if x not in place] + [x for x in wishes if x in place]
 
     def _next(self, level: float) -> int:
         """The next level: as many wishes again, or twice as many of one weight; 0 for all."""

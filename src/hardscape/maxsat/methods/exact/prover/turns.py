@@ -33,12 +33,11 @@ _BEFORE, _CIRCUIT, _BEFORE_EACH = 0.1, 400_000, 3e-6
 _MORE = 0.05
 #: The same for wishes that always or never hold.
 _TRIMMED = 0.2
-#: The same for the question whether all clauses hold, where none is hard.
-_PLAIN = 5.0
+#: The same for the question whether all clauses hold, where none is hard, and of a short proof.
+_PLAIN, _PLAIN_SHORT = 5.0, 0.1
 #: The same of a short proof for each literal, where violated clauses weigh no more than such a share of all:
-#: about what it takes to tell a solver the clauses with a wish of each. And as long as cores alone would have
-#: where no other question is left.
-_PLAIN_EACH, _PLAIN_ALONE, _NEARLY_ALL = 4e-6, 0.1, 0.02
+#: about what it takes to tell a solver the clauses with a wish of each.
+_PLAIN_EACH, _NEARLY_ALL = 4e-6, 0.02
 #: Solvers of the provers by number.
 _SOLVERS = ("g4", "g4", "m22", "mcm")
 #: Where the cores raised the lower bound by at least such a share of what is left, they go on at once.
@@ -59,30 +58,29 @@ def prove(formula: dict[str, Any], board: Board, number: int = 0) -> None:
         random.Random(number).shuffle(rows)
         formula = formula | dict(zip(names, zip(*rows, strict=True), strict=True))
     whole = not (number or board.check or any(formula["hard"]))
-    if whole and board.patience < math.inf:
-        _ask_for_all(formula, board)
+    short = board.patience < math.inf
+    asks = whole and (not short or _ask_for_all(formula, board))
     costs = Costs.of(formula, board, _SOLVERS[number % len(_SOLVERS)])
     breaking, plain = formula.get("breaking", list), None
-    if whole and board.patience == math.inf:
+    if asks:
         least = min(formula["weights"], default=0)
-        plain = Simplified(costs, formula["clauses"], least, breaking())
+        plain = Simplified(costs, formula["clauses"], least, () if short else breaking())
     improve(costs, alone=number % 2 == 1, breaking=breaking, plain=plain)
 
 
-def _ask_for_all(formula: dict[str, Any], board: Board) -> None:
+def _ask_for_all(formula: dict[str, Any], board: Board) -> bool:
     """Ask for a moment whether all clauses hold, where little is violated and none is hard; `Settled` if so.
 
     With a wish of each clause, all of them assumed or demanded, the same question takes many times longer.
+    Returns whether it is all that is left, and has no answer.
     """
     clauses, weights = formula["clauses"], formula["weights"]
     board.look()
     if board.cost is None or board.cost > _NEARLY_ALL * sum(weights):
-        return
+        return False
     least = min(weights)
     oracle = Oracle(clauses, board, "m22")
     oracle.until = time.thread_time() + _PLAIN_EACH * sum(map(len, clauses))
-    if board.cost - board.lower <= least:
-        oracle.until += _PLAIN_ALONE
     answer = oracle.ask([])
     if answer:
         model = {abs(x): x for x in oracle.model()}
@@ -91,6 +89,7 @@ def _ask_for_all(formula: dict[str, Any], board: Board) -> None:
         board.raise_to(least)
     oracle.delete()
     board.look()
+    return answer is None and board.gap <= least
 
 
 def improve(
@@ -128,7 +127,7 @@ def improve(
         _branch(branching() if counted else None, board, seconds)
 
     if plain is not None:
-        plain.turn(time.thread_time() + _PLAIN)
+        plain.turn(time.thread_time() + (_PLAIN if board.patience == math.inf else _PLAIN_SHORT))
     if simplifies and not alone and costs.counted and board.patience < math.inf:
         for _ in range(_UNSOUGHT_TURNS):
             if not cores.turn(time.thread_time() + _UNSOUGHT_EACH * literals, program=False):
