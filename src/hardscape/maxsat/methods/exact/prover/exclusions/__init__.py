@@ -14,6 +14,8 @@ from ..costs import Costs
 _MOST_PAIRED, _FEW_PAIRED, _MOST_PAIRS = 5000, 1000, 500_000
 #: Wishes between two looks at the board, which take as long as a short propagation.
 _BETWEEN_LOOKS = 16
+#: Cliques begin around wishes that exclude few others, or many, or as they are given.
+_ORDERS = 1, -1, 0
 #: What weighs more is in no clique.
 _MOST = 2**64
 
@@ -54,7 +56,7 @@ class Exclusions:
         weights = [costs.weight.get(wish, 0) for wish in self._wishes]
         if not self._found.pairs or max(weights) >= _MOST:
             return
-        found = max((self._found.cliques(weights, few) for few in (True, False)), key=gained)
+        found = max((self._found.cliques(weights, order) for order in _ORDERS), key=gained)
         for clique, paid in found:
             confirm_clique(costs, clique)
             for member in clique:

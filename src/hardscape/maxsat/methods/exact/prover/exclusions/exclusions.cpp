@@ -51,10 +51,10 @@ Against against(const Exclusions& self) {
 }
 
 std::vector<std::pair<std::vector<std::int32_t>, std::uint64_t>> cliques(
-    const Exclusions& self, std::vector<std::uint64_t> weights, bool few_first) {
+    const Exclusions& self, std::vector<std::uint64_t> weights, int order_by) {
   if (weights.size() != self.wishes().size()) throw nb::value_error("one weight for each wish");
   std::vector<std::pair<std::vector<std::int32_t>, std::uint64_t>> found;
-  for (Exclusions::Clique& clique : self.cliques(std::move(weights), few_first))
+  for (Exclusions::Clique& clique : self.cliques(std::move(weights), order_by))
     found.emplace_back(std::move(clique.members), clique.paid);
   return found;
 }
@@ -70,7 +70,7 @@ void bind_exclusions(nb::module_& module) {
       .def("close", &Exclusions::close, "Wishes that cannot hold; no more are looked at.")
       .def_prop_ro("pairs", &Exclusions::pairs, "How many were found so far.")
       .def("against", &against, "Which wishes each one excludes.")
-      .def("cliques", &cliques, nb::arg("weights"), nb::arg("few_first"),
+      .def("cliques", &cliques, nb::arg("weights"), nb::arg("order_by"),
            "Wishes that exclude one another, and what the least of them weighs.");
 }
 

@@ -72,12 +72,13 @@ class Exclusions {
   const std::vector<std::int32_t>& wishes() const { return wishes_; }
   const std::vector<std::uint32_t>& others(std::size_t i) const { return others_[i]; }
 
-  // Greedy ones among wishes of these weights: around those first that exclude few others, or many.
-  std::vector<Clique> cliques(std::vector<std::uint64_t> left, bool few_first) const {
+  // Greedy ones among wishes of these weights: around those first that exclude few others (1), or
+  // many (-1), or as they are given (0), where what belongs together stands together.
+  std::vector<Clique> cliques(std::vector<std::uint64_t> left, int order_by) const {
     using Entry = std::pair<std::int64_t, std::uint32_t>;
     std::vector<std::int64_t> degree(wishes_.size());
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> order;
-    const auto rank = [&](std::uint32_t i) { return few_first ? degree[i] : -degree[i]; };
+    const auto rank = [&](std::uint32_t i) { return order_by * degree[i]; };
     for (std::uint32_t i = 0; i < wishes_.size(); ++i) {
       degree[i] = static_cast<std::int64_t>(others_[i].size());
       if (degree[i] && left[i]) order.emplace(rank(i), i);
