@@ -322,16 +322,18 @@ class Presolve {
   }
 
   // Clauses that hold wherever a hard one does, of which they have all literals, go. Looked for
-  // among the clauses of its rarest literal, by a bit for each of its variables modulo 64 first.
+  // among the clauses of its rarest literal, by one bit of 64 for each of its literals first.
   void subsume() {
     if (occurrence_.size() > kSubsumed) return;
-    std::vector<std::uint64_t> bits(size_.size());
+    std::vector<std::uint64_t> bits(size_.size()), occurring(occurrence_.size());
     std::vector<std::uint32_t> marked(occurring_.size(), kNone), a, b;
     for (std::uint32_t c = 0; c < size_.size() && !cut(c); ++c) {
       each(c, [&](std::uint32_t l) {
-        if (fixed[l >> 1] == kOpen) bits[c] |= std::uint64_t{1} << (l >> 1) % 64;
+        if (fixed[l >> 1] == kOpen) bits[c] |= std::uint64_t{1} << mixed(l) % 64;
       });
     }
+    // In the order in which they are looked at.
+    for (std::size_t i = 0; i < occurring.size(); ++i) occurring[i] = bits[occurrence_[i]];
     std::size_t looks = kLooks;
     for (std::uint32_t c = 0; c < size_.size() && looks > 0 && !cut(c); ++c) {
       if (!alive_[c] || !given_.hard[c]) continue;
@@ -344,8 +346,9 @@ class Presolve {
       looks -= std::min(looks, occurrences(rarest));
       for (std::uint32_t l : a) marked[l] = c;
       for (std::uint32_t i = first_[rarest]; i < first_[rarest + 1]; ++i) {
+        if (bits[c] & ~occurring[i]) continue;
         const std::uint32_t d = occurrence_[i];
-        if (!alive_[d] || size_[d] <= size_[c] || bits[c] & ~bits[d]) continue;
+        if (!alive_[d] || size_[d] <= size_[c]) continue;
         gather(d, b);
         const auto common =
             std::count_if(b.begin(), b.end(), [&](std::uint32_t l) { return marked[l] == c; });

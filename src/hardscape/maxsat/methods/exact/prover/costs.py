@@ -120,8 +120,10 @@ class Costs:
     @cached_property
     def counters(self) -> Counters | None:
         """Those among the clauses that were given, where they prevail."""
+        if not self.counted:
+            return None
         pairs = sum(len(clause) == 2 for clause in self.given)
-        if not (self.counted and _MOST_COUNTED >= 2 * pairs > len(self.given)):
+        if not (_MOST_COUNTED >= 2 * pairs > len(self.given)):
             return None
         found = Counters(self.given, map(abs, self.soft))
         return found if found.prevail else None

@@ -40,6 +40,8 @@ def begin(
     board = costs.board
     board.look()
     wishful, plain = (Oracle(costs.clauses, board, "m22", most=_MOST) for _ in range(2))
+    if board.patience < math.inf:
+        wishful = costs.oracle  # is like it, and needs the clauses for cores anyway
     pace = 0.0
     if board.cost is None:
         wishful.prefer(list(costs.weight))
@@ -52,7 +54,8 @@ def begin(
             if board.cost is not None:
                 break
             beside(time.thread_time() - began)
-    wishful.delete()
+    if wishful is not costs.oracle:
+        wishful.delete()
     plain.delete()
 
 
