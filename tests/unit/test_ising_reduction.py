@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import hardscape
-from hardscape import native
+from hardscape import memory, native
 from hardscape.errors import BudgetError
 from hardscape.ising import Ising, estimate
 from hardscape.ising.exact import to_limbs
@@ -282,3 +282,10 @@ def test_a_flow_that_takes_too_long_fixes_nothing():
     words = to_limbs(exact.fields, 2), exact.row, exact.col, to_limbs(exact.couplings, 2)
     assert native.core.ising.persistent(*words, 10**6).any()
     assert not native.core.ising.persistent(*words, 3).any()
+
+
+def test_a_list_that_will_not_fit_is_refused_before_it_is_made(monkeypatch):
+    monkeypatch.setattr(memory, "available", lambda: 2**30)
+    monkeypatch.setattr(steps.Listed, "undo", lambda self, step: pytest.fail("it is made"))
+    with pytest.raises(BudgetError, match="GB"):
+        hardscape.spectrum({(i, i + 1): 1.0 for i in range(40)}, 2**24)

@@ -185,7 +185,9 @@ class Reduction:
             places,
             self.ordered,
         )
-        for step in reversed(self.remainder.steps):
+        steps = self.remainder.steps[::-1]
+        grown.expect(steps)
+        for step in steps:
             grown.undo(step)
         if self.ordered or last is None:
             return grown.states, not grown.overflowing

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -126,6 +126,15 @@ class Listed:
         self._ordered = ordered
         self.overflowing = False  #: whether too many states tie
 
+    def expect(self, steps: Iterable[Step]) -> None:
+        """Refuse a list that will not fit before it is made: without a limit, each removal doubles it."""
+        count = len(self.states)
+        for step in steps:
+            if self.limit is not None or count > 2 * self.count + _ROOM:
+                break
+            count <<= isinstance(step, Removal)
+        self._require(count)
+
     def undo(self, step: Step) -> None:
         """Put the spin of a step back."""
         self._places[step.place.spin] = step.place
@@ -148,13 +157,16 @@ class Listed:
         excess = self.excess[: len(gap)] + gap
         if self.limit is not None:
             where = where & (excess <= self.limit).astype(bool)
-        count, length = len(self.states) + int(where.sum()), self.states.shape[1]
-        size = 2 * count * (length + self.excess.itemsize)  # old and new
-        memory.require(size, f"a list of {count} states of {length} spins")
+        self._require(len(self.states) + int(where.sum()))
         added = self.states[: len(gap)][where]
         added[:, spin] *= -1
         self.states = np.concatenate([self.states, added])
         self.excess = np.concatenate([self.excess, excess[where]])
+
+    def _require(self, count: int) -> None:
+        length = self.states.shape[1]
+        size = 2 * count * (length + self.excess.itemsize)  # old and new
+        memory.require(size, f"a list of {count} states of {length} spins")
 
     def cut(self) -> None:
         """Forget states that are not wanted."""
