@@ -25,6 +25,9 @@ class BestAssignment {
   // The search goes on from another assignment: the trail is lost.
   void wander() { length_ = trail_.size(); }
 
+  // The search is at the best assignment again.
+  void returned() { length_ = 0; }
+
   // The assignment reached now is the best; `value` is that assignment.
   void improved(const std::vector<std::uint8_t>& value) {
     if (length_ == trail_.size())

@@ -19,7 +19,8 @@ class WeightingOptions:
     Between restarts the search takes turns at three tempers: as given here; with ten times the `soft_increase`;
     with that, 0.4 of the `soft_limit` and four times the `patience`. Beside it, in turns, two others go on
     under pressure without restarts, where soft clauses begin without weight and all grow alike, and the
-    `hard_increase` is fifty times as large; or, where no clause is hard, one with random steps and weights that
+    `hard_increase` is fifty times as large, one of them back to its best assignment after flips without
+    improvement, ten for each variable; or, where no clause is hard, one with random steps and weights that
     now and then fall again. For more than three million literals all are one search, with pressure as third
     and fifth temper and twenty times the `patience`.
 

@@ -25,6 +25,9 @@ struct Temper {
   // Whether an escape looks at one violated clause alone, and what it flips may come back at once,
   // as in NuWLS-c: else another good variable is flipped first.
   bool returns = false;
+  // Flips without improvement after which the search goes on from its best assignment, with the
+  // weights that it has learnt, in variables; 0 is never.
+  std::uint64_t back = 0;
   bool alike =
       false;  // whether all variables are false, or true, at first, where no clause is hard
 };
@@ -38,8 +41,9 @@ constexpr Temper kPress = {
 constexpr Temper kCreep, kLeap = {.increase = 10},
                          kLow = {.increase = 10, .limit = 0.4, .patience = 4};
 constexpr Temper kTempers[] = {kCreep, kLeap, kPress, kLow, kPress};
-// Those of searches that have turns: one begins anew, two go on under pressure, or one, where no
-// clause is hard, with weights that fall again.
+// Those of searches that have turns: one begins anew, two go on under pressure, of which one goes
+// back to its best assignment time after time, or one, where no clause is hard, with weights that
+// fall again.
 constexpr Temper kAnew[] = {kCreep, kLeap, kLow};
 constexpr Temper kPressed[] = {{.patience = kForever,
                                 .hard = 50,
@@ -53,7 +57,8 @@ constexpr Temper kReturning[] = {{.patience = kForever,
                                   .from_nothing = true,
                                   .good = 0.036,
                                   .escape = 0.48,
-                                  .returns = true}};
+                                  .returns = true,
+                                  .back = 10}};
 constexpr Temper kSmoothed[] = {
     {.patience = kForever, .good = 0.007, .escape = 0.047, .smooth = 0.002, .alike = true}};
 

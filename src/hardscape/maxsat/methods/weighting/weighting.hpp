@@ -97,7 +97,7 @@ class WeightingOf final : public AnyWeighting {
     begun_ = begin(stop);
     best_.set(clauses_.value);
     best_cost_ = clauses_.cost;
-    now_ = improved_at_ = 0;
+    now_ = improved_at_ = best_at_ = 0;
     patience_ = UINT64_MAX;
   }
 
@@ -124,6 +124,7 @@ class WeightingOf final : public AnyWeighting {
         if (best_cost_.hard == 0 && best_cost_.soft <= target) return done;
         const bool over = temper_.from_nothing && pressure_ >= kMostPressure;
         if ((now_ - improved_at_ > patience_ || over) && !restart(stop)) return done;
+        if (now_ - best_at_ > back_) go_back();
         // By a restart, too.
         if (clauses_.violated_hard.size() + clauses_.violated_soft.size() == 0) return done;
         if (static_cast<std::uint32_t>(++now_) == 0)
@@ -137,7 +138,7 @@ class WeightingOf final : public AnyWeighting {
         if (clauses_.cost < best_cost_) {
           best_cost_ = clauses_.cost;
           best_.improved(clauses_.value);
-          improved_at_ = now_;
+          improved_at_ = best_at_ = now_;
         }
       }
     }
@@ -188,6 +189,7 @@ class WeightingOf final : public AnyWeighting {
     patience_ = temper_.patience == kForever ? kForever
                                              : luby(restarts_ + 1) * options_.patience *
                                                    temper_.patience * instance_.num_variables;
+    back_ = temper_.back == 0 ? kForever : temper_.back * instance_.num_variables;
   }
 
   // In the first run and not before, because on large formulas it takes long enough to be stopped.
@@ -232,6 +234,7 @@ class WeightingOf final : public AnyWeighting {
   bool begin(const volatile std::uint8_t* stop) {
     pressure_ = temper_.from_nothing ? 0 : 1;
     last_ = kNone;
+    best_at_ = now_;
     heavy_.clear();
     for (const std::uint32_t c : growing_) listed_[c] = false;
     growing_.clear();
@@ -240,6 +243,15 @@ class WeightingOf final : public AnyWeighting {
     std::fill(flipped_at_.begin(), flipped_at_.end(), 0);
     return clauses_.begin([&](std::uint32_t c) { return hard_[c] ? hard_unit_ : pressed(c); },
                           Poll(stop));
+  }
+
+  // Goes on from the best assignment, with the weights that it has: where it has been in vain for
+  // long, what has been learnt on the way leads elsewhere from there.
+  void go_back() {
+    for (std::uint32_t v = 0; v < instance_.num_variables; ++v)
+      if (clauses_.value[v] != best_.value()[v]) clauses_.flip(v);
+    best_.returned();
+    best_at_ = now_;
   }
 
   // Fresh weights; every other time the best assignment, else one by decimation. False if stopped:
@@ -414,6 +426,7 @@ class WeightingOf final : public AnyWeighting {
   double pressure_ = 1;         // how many times all soft clauses have grown
   std::uint32_t last_ = kNone;  // flipped
   std::uint64_t now_ = 0, improved_at_ = 0, patience_ = 0, restarts_ = 0;
+  std::uint64_t best_at_ = 0, back_ = kForever;  // was at its best, and when it goes back there
 };
 
 using Weighting = WeightingOf<WideStates, std::int64_t>;
