@@ -179,6 +179,18 @@ def test_a_walker_waits_from_the_first_assignment_on():
     assert of(0.25) == 0.2
 
 
+def test_how_long_it_was_in_vain_before_the_first_assignment_makes_nobody_patient():
+    walker, best, better = Pace(), found(1000), found(900)
+    sharing = Sharing(0.9, None, 0, walker, time.monotonic() + 10.0)
+    walker.walked(10.0, None, None)
+    sharing.of(None, 0, 0.5)
+    sharing.of(best, 0, 1.0)
+    sharing.judge(best, better, 0.3)
+    assert sharing.of(better, 0, 1.1) == 0.9
+    sharing.judge(better, better, 0.2)
+    assert sharing.of(better, 0, 1.12) == 0.2
+
+
 def test_half_is_the_provers_where_the_bounds_are_near():
     best = found(1000)
 

@@ -99,9 +99,9 @@ class Pace:
         """Whether nothing was found for so long where finds come in bursts."""
         return self.idle >= max(_SILENCE, _QUIET * self.seconds)
 
-    def still(self, part: float) -> bool:
-        """Whether nothing was found for longer, or such a part of that."""
-        return self.idle >= part * _STILL * self.seconds
+    def still(self, part: float, since: float = 0.0) -> bool:
+        """Whether nothing was found for longer since so many seconds, or such a part of that."""
+        return self.idle >= part * _STILL * (self.seconds - since)
 
 
 def asks_in_vain(task: Task) -> bool:

@@ -132,7 +132,7 @@ class Sharing:
             return 0.0  # one step of its may take as long as it took to satisfy a circuit
         near = self._near(best, lower, _NEAR)
         most = _HALF if near else _MOST
-        if not self._pace.still(self.part):
+        if not self._pace.still(self.part, self._held):
             return most
         if proved < self._close and self._near(best, lower, _CLOSE):
             return SHARE
