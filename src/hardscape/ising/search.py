@@ -132,9 +132,9 @@ def search(
     Examples
     --------
     >>> from hardscape.ising import search
-    >>> ring = search({(i, (i + 1) % 300): -1.0 for i in range(300)}, seed=1)
+    >>> ring = search({(i, (i + 1) % 80): -1.0 for i in range(80)}, seed=1)
     >>> ring.energies.tolist(), ring.certified
-    ([-300.0], False)
+    ([-80.0], False)
     """
     began = time.perf_counter()
     ising = Ising.from_any(model)
