@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import beta
+from scipy.special import betaincinv
 
 import hardscape
 from hardscape.errors import BudgetError, DeviceError, InputError
@@ -90,8 +90,8 @@ def test_the_binomial_interval(count, confidence):
     for accepted in {0, 1, count // 3, count - 1, count}:
         low, high = binomial_interval(accepted, count, confidence)
         expected = (
-            beta.ppf(tail, accepted, count - accepted + 1) if accepted else 0.0,
-            beta.ppf(1 - tail, accepted + 1, count - accepted) if accepted < count else 1.0,
+            betaincinv(accepted, count - accepted + 1, tail) if accepted else 0.0,
+            betaincinv(accepted + 1, count - accepted, 1 - tail) if accepted < count else 1.0,
         )
         assert (low, high) == pytest.approx(expected, rel=1e-9, abs=1e-14)
 
