@@ -93,25 +93,37 @@ class Exact(Method):
         first, left = (before if together else _FIRST_SECONDS), options.deadline.left
         if left is not None:
             first = min(first, _FIRST_SHARE * left)
-        local, pace = None, Pace()
+        local, pace, tables = None, Pace(), None
         if together:  # the same walkers go on beside the prover
             local = replace(self._beside.work(task, endless=False), busy=True, kept={})
-            self._walk_first(task, local, pace, first)
+            tables = self._walk_first(task, local, pace, first)
         else:
             walking.walk(task, options.within(first), walking.work(task, endless=False))
             if task.stopped == "time_limit":  # of the first part alone
                 task.stopped = ""
-            self._eliminate(task)
+            self._eliminate(task, self._tables(task))
+        if tables is not None and not task.over:
+            self._prove(task, local, pace, tables.seconds)
+            self._eliminate(task, tables)
         if not task.over:
             self._prove(task, local, pace)
 
-    def _walk_first(self, task: Task, local: LocalSearch, pace: Pace, first: float) -> None:
-        """Search before the proof; on one thread, up to a limit, as long as the search finds something."""
+    def _walk_first(
+        self, task: Task, local: LocalSearch, pace: Pace, first: float
+    ) -> Tables | None:
+        """Search before the proof; on one thread, up to a limit, as long as the search finds something.
+
+        Returns tables that wait while a proof has as long as they take, which is over sooner at times.
+        """
         walk = partial(self._walk, task, local, pace)
         walk(_BEFORE_TABLES)
-        self._eliminate(task)
+        tables, alone = self._tables(task), len(task.options.on_cpu().devices) == 1
+        slow = tables is not None and tables.seconds > _BEFORE_TABLES
+        waits = slow and alone and not task.narrowed and _at_once(task)
+        if not waits:
+            self._eliminate(task, tables)
         if task.over:  # nothing of what follows is asked, which takes as long on large formulas
-            return
+            return None
         at_once = _at_once(task)
         if not at_once or task.target is not None:
             walk(first - _BEFORE_TABLES)
@@ -120,8 +132,9 @@ class Exact(Method):
             while pace.seconds < first and known != (incumbent.best, incumbent.lower):
                 known = incumbent.best, incumbent.lower
                 walk(_BEFORE_TABLES)
-        if len(task.options.on_cpu().devices) == 1 and not at_once:
+        if alone and not at_once:
             self._walk_on(task, replace(local, endless=True), pace)  # one that ends begins anew
+        return tables if waits else None
 
     def _walk(self, task: Task, local: LocalSearch, pace: Pace, turn: float) -> None:
         """Search for so long."""
@@ -148,12 +161,15 @@ class Exact(Method):
                 break
             walk(max(_BEFORE_TABLES, TURN_SHARE * pace.seconds))
 
-    def _eliminate(self, task: Task) -> None:
-        """Have the least cost by tables, where that takes little time and is not stopped."""
+    def _tables(self, task: Task) -> Tables | None:
+        """Tables that have the least cost in little time, where that may be told."""
         if task.check or task.incumbent.reached or task.stopped:
-            return
-        tables = Tables.of(task.presolved.formula)
-        if tables is None:
+            return None
+        return Tables.of(task.presolved.formula)
+
+    def _eliminate(self, task: Task, tables: Tables | None) -> None:
+        """Have the least cost by tables, if that is not stopped."""
+        if tables is None or task.over:
             return
         with task.options.deadline.watched() as stop:
             found = tables.solve(stop)
@@ -167,7 +183,10 @@ class Exact(Method):
         task.incumbent.offer_reduced(assignment)
         task.incumbent.bound_reduced(least)
 
-    def _prove(self, task: Task, local: LocalSearch | None, pace: Pace) -> None:
+    def _prove(
+        self, task: Task, local: LocalSearch | None, pace: Pace, moment: float = math.inf
+    ) -> None:
+        """Prove and improve; or for a moment alone, in this process."""
         presolved = task.presolved
         unasked = task.method == "auto" and task.options.deadline.left is None
         # The proof is this machine's CPU's.
@@ -206,6 +225,7 @@ class Exact(Method):
             math.inf if left is None else time.monotonic() + left,
             pace,
             call,
+            moment,
         )
         found = task.do(f"{self.name}{', checked' * task.check}", proof, options).answer
         if found is not None:

@@ -88,9 +88,16 @@ def proven_at_once(formula: Formula, constant: int, incumbent: Incumbent, contex
 
 
 def settled_here(
-    formula: Formula, constant: int, incumbent: Incumbent, context: Context, turns: Turns
+    formula: Formula,
+    constant: int,
+    incumbent: Incumbent,
+    context: Context,
+    turns: Turns,
+    moment: float = math.inf,
 ) -> bool | None:
     """Prove and improve in this process for a while, in turns with a walker where the formula is small.
+
+    That is no longer than a `moment`, but for more that is worth it.
 
     False if stopped before the end, None if that is not to be had soon.
     """
@@ -98,7 +105,7 @@ def settled_here(
     from hardscape.maxsat.methods.exact.prover.turns import prove
 
     small = len(formula.literals) <= SMALL
-    until = time.thread_time() + (_HERE if small else _FIRST_TURN)
+    until = time.thread_time() + min(moment, _HERE if small else _FIRST_TURN)
     board = _board(constant, incumbent, context, turns if small else None, until)
     try:
         board.look()

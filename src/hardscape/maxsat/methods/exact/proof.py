@@ -65,6 +65,7 @@ class Proof(Work[Partial]):
     call: Call | None = (
         None  # where the first prover is kept for later calls, of a formula not presolved
     )
+    moment: float = math.inf  # seconds of a proof that begins and ends in this process
     #: Set where a prover has ended.
     ended: threading.Event = field(default_factory=threading.Event, repr=False)
 
@@ -123,6 +124,8 @@ class Proof(Work[Partial]):
             self.ended.set()
             lower = self.incumbent.best.cost - self.constant
             return ShardResult(told(lower, proven=1))
+        if self.moment < math.inf:
+            return ShardResult(told(0 if turns is None else turns.lower, flips=flips))
         if self.call is not None and not shard.index:
             with self.call.keeper.call(self.call) as talker:
                 return self._listen(talker, context, flips, None, whole=True)
@@ -174,7 +177,7 @@ class Proof(Work[Partial]):
         None where it takes longer, too.
         """
         formula, constant, incumbent = self.formula, self.constant, self.incumbent
-        complete = settled_here(formula, constant, incumbent, context, turns)
+        complete = settled_here(formula, constant, incumbent, context, turns, self.moment)
         if complete is None:
             return None
         lower, known = turns.lower, {}
