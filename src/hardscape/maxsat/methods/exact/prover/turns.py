@@ -17,9 +17,10 @@ from .oracle import Oracle
 from .tries import begin, circuit
 from .trim import trim
 
-#: Processor time for each literal of a turn of cores before counters or sums are sought, of up to so many turns
-#: as long as they bring the bounds together fast: less than that takes.
-_UNSOUGHT_EACH, _UNSOUGHT_TURNS = 1e-6, 4
+#: Processor time for each literal of a turn of cores before counters or sums are sought, less than that takes,
+#: and more up to so many seconds, since branches open for longer; of up to so many turns as long as they bring
+#: the bounds together fast.
+_UNSOUGHT_EACH, _UNSOUGHT_SMALL, _UNSOUGHT, _UNSOUGHT_TURNS = 1e-6, 1e-5, 0.02, 4
 #: Processor time of branches before almost all else where counters or sums prevail.
 _OPENING = 3.0
 #: Processor time of the first turn, of the last, and their ratio, in seconds.
@@ -129,8 +130,9 @@ def improve(
     if plain is not None:
         plain.turn(time.thread_time() + (_PLAIN if board.patience == math.inf else _PLAIN_SHORT))
     if simplifies and not alone and costs.counted and board.patience < math.inf:
+        unsought = max(_UNSOUGHT_EACH * literals, min(_UNSOUGHT, _UNSOUGHT_SMALL * literals))
         for _ in range(_UNSOUGHT_TURNS):
-            if not cores.turn(time.thread_time() + _UNSOUGHT_EACH * literals, program=False):
+            if not cores.turn(time.thread_time() + unsought, program=False):
                 break
     begin(costs, partial(beside, _OPENING), beside, simplify if simplifies else None)
     if whole:
