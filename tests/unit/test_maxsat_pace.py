@@ -52,7 +52,7 @@ def test_a_walker_is_still_where_three_quarters_of_its_time_were_in_vain():
 def test_up_to_a_short_limit_a_prover_waits_for_a_search_that_gets_on(gets_on, monkeypatch):
     pytest.importorskip("pysat")
     pytest.importorskip("rustsat")
-    monkeypatch.setattr(Pace, "still", lambda self, part: not gets_on)
+    monkeypatch.setattr(Pace, "still", lambda self, *_: not gets_on)
     monkeypatch.setattr(pace, "_SECONDS", 0.0)  # on a busy machine it takes long
     for module in (exact, near):
         monkeypatch.setattr(module, "SMALL", 0)  # of small formulas it does not
