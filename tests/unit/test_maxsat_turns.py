@@ -25,7 +25,7 @@ from hardscape.maxsat.methods.walkers.local import LocalSearch, Walker
 from hardscape.maxsat.methods.walkers.openings import falling_turns
 from hardscape.maxsat.methods.walkers.rounds import rounds
 from hardscape.maxsat.methods.walkers.standing import Standing
-from hardscape.maxsat.methods.weighting.searches import NEVER, Hitting, Weighing
+from hardscape.maxsat.methods.weighting.searches import NEVER, Hitting, Weighing, Weighted
 from hardscape.maxsat.task import SMALL
 from helpers.maxsat_clauses import random_clauses
 
@@ -114,6 +114,39 @@ def test_clause_weighting_beside_cores_goes_its_own_way(weighs, monkeypatch):
         next(walker._going)
     assert led[Hitting]
     assert not led[Weighing]
+
+
+def test_a_search_that_has_nothing_yet_is_not_the_best():
+    formula = parities(60, 30, 3)
+    incumbent = Incumbent(formula, None, 0.0)
+    incumbent.suggest(solve(formula, seed=1, threads=1, time_limit=1).assignment)
+    before = incumbent.best
+    walker = LocalSearch(formula, False, 1, 1, 0, incumbent=incumbent).walker(
+        0, Context(Cpu(), None, STOP)
+    )
+    nothing = np.zeros(0, dtype=np.uint8)
+    compiled = SimpleNamespace(best_cost=(NEVER, 0, 0), adopt=lambda *_: None, best=lambda: nothing)
+    walker._adopt(Weighted(compiled, 0))
+    walker._offer()
+    assert incumbent.best is before
+    assert walker._best is None
+
+
+def test_a_walker_goes_on_after_a_proof_of_a_moment(monkeypatch):
+    tables = SimpleNamespace(seconds=0.05, solve=lambda stop: None)  # which are stopped
+    monkeypatch.setattr(exact.Tables, "of", lambda formula: tables)
+    walkers, prove = [], exact.Exact._prove
+
+    def proven(self, task, local, pace, *moment):
+        walkers.append(local.kept[0])
+        if moment:  # the other one would go on
+            prove(self, task, local, pace, *moment)
+
+    monkeypatch.setattr(exact.Exact, "_prove", proven)
+    solve(parities(1000, 950, 2), seed=1, threads=1, time_limit=60)
+    before, after = walkers
+    assert before is after
+    assert before.flips > 0
 
 
 def test_who_is_able_asks_no_solver():

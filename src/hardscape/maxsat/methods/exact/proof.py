@@ -125,6 +125,8 @@ class Proof(Work[Partial]):
             lower = self.incumbent.best.cost - self.constant
             return ShardResult(told(lower, proven=1))
         if self.moment < math.inf:
+            if turns is not None and self.local is not None and self.local.kept is not None:
+                self.local.kept[0] = turns.walker  # goes on beside the next proof
             return ShardResult(told(0 if turns is None else turns.lower, flips=flips))
         if self.call is not None and not shard.index:
             with self.call.keeper.call(self.call) as talker:

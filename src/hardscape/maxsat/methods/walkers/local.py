@@ -273,9 +273,9 @@ class Walker:
             incumbent.refute()
 
     def take(self, search: Search) -> None:
-        """Know of what a search has, if it is better than all before."""
+        """Know of what a search has, if that is anything, and better than all before."""
         found = search.cost()
-        if self._best is not None and found >= self._best:
+        if found[0] == NEVER or (self._best is not None and found >= self._best):
             return
         self._best, self._found = found, search
         self._improved_at = self.flips
