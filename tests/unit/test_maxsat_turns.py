@@ -133,7 +133,7 @@ def test_a_search_that_has_nothing_yet_is_not_the_best():
 
 
 def test_a_walker_goes_on_after_a_proof_of_a_moment(monkeypatch):
-    tables = SimpleNamespace(seconds=0.05, solve=lambda stop: None)  # which are stopped
+    tables = SimpleNamespace(seconds=0.06, solve=lambda stop: None)  # which are stopped
     monkeypatch.setattr(exact.Tables, "of", lambda formula: tables)
     walkers, prove = [], exact.Exact._prove
 

@@ -35,6 +35,8 @@ _BEFORE, _BEFORE_TARGET = 0.04, 0.1
 #: The same before tables are thought of, which take long to plan for what is found at once; and of each step
 #: before a proof in this process, which takes no time to begin: a step that finds nothing is the last one.
 _BEFORE_TABLES = 0.006
+#: Seconds above which tables wait while a proof in this process has as long, which takes as long to begin.
+_LONG_TABLES = 0.05
 #: The same on one thread as long as hard clauses stay violated that a solver is asked about, where the proof
 #: begins in a process of its own.
 _BEFORE_FEASIBLE = 0.3
@@ -118,7 +120,7 @@ class Exact(Method):
         walk = partial(self._walk, task, local, pace)
         walk(_BEFORE_TABLES)
         tables, alone = self._tables(task), len(task.options.on_cpu().devices) == 1
-        slow = tables is not None and tables.seconds > _BEFORE_TABLES
+        slow = tables is not None and tables.seconds > _LONG_TABLES
         waits = slow and alone and not task.narrowed and _at_once(task)
         if not waits:
             self._eliminate(task, tables)
