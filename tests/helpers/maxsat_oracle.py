@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise, product
+from itertools import compress, pairwise, product
 
 import numpy as np
 
@@ -23,24 +23,29 @@ def violations(clauses, assignment) -> int:
 
 def optimum(num_variables, clauses, weights, hard=()) -> int | None:
     """Least cost over all assignments under which every hard clause holds; None if there is none."""
-    return min(
-        (
-            cost(clauses, weights, x)
-            for x in product((0, 1), repeat=num_variables)
-            if not violations(hard, x)
-        ),
-        default=None,
-    )
+    formula = {
+        "variables": num_variables,
+        "clauses": [*clauses, *hard],
+        "weights": [*weights, *(0 for _ in hard)],
+        "hard": [*(False for _ in clauses), *(True for _ in hard)],
+    }
+    return min(costs_of_all(formula).values(), default=None)
 
 
 def costs_of_all(formula) -> dict[tuple[int, ...], int]:
     """What each assignment costs that satisfies the hard clauses of a formula as the prover takes it."""
-    parts = list(zip(formula["clauses"], formula["weights"], formula["hard"], strict=True))
-    return {
-        bits: sum(w for c, w, h in parts if not h and not holds(c, bits))
-        for bits in product((0, 1), repeat=formula["variables"])
-        if all(holds(c, bits) for c, _, h in parts if h)
-    }
+    every = list(product((0, 1), repeat=formula["variables"]))
+    values = np.array(every, dtype=bool).T
+    allowed, costs = np.ones(len(every), dtype=bool), np.zeros(len(every), dtype=object)
+    for clause, weight, hard in zip(
+        formula["clauses"], formula["weights"], formula["hard"], strict=True
+    ):
+        violated = np.all([values[abs(x) - 1] != (x > 0) for x in clause], axis=0)
+        if hard:
+            allowed &= ~violated
+        else:
+            costs[violated] += weight
+    return dict(zip(compress(every, allowed), costs[allowed].tolist(), strict=True))
 
 
 def costs_of(formula) -> dict[tuple[int, ...], int]:

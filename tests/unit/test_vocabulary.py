@@ -8,7 +8,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -109,6 +109,7 @@ def attributes() -> set[str]:
     return found
 
 
+@cache
 def option_names() -> dict[str, set[str]]:
     """Options and arguments of all commands as Python has them, with the families that have them."""
     found = defaultdict(set)
@@ -122,6 +123,7 @@ def option_names() -> dict[str, set[str]]:
     return found
 
 
+@cache
 def keys() -> dict[str, set[str]]:
     """Keys of the plain data of every result, with the families that have them."""
     found = defaultdict(set)
@@ -132,30 +134,36 @@ def keys() -> dict[str, set[str]]:
     return found
 
 
-PARAMETERS, OPTIONS, KEYS = parameters(), option_names(), keys()
-EVERYWHERE = {*PARAMETERS, *OPTIONS, *KEYS, *attributes(), *RunArguments.__annotations__}
+PARAMETERS = parameters()
+
+
+@cache
+def everywhere() -> set[str]:
+    """All names that there are."""
+    names = {*PARAMETERS, *option_names(), *keys()}
+    return names | attributes() | RunArguments.__annotations__.keys()
 
 
 def test_what_families_share_is_listed() -> None:
     shared = {name for name, used in PARAMETERS.items() if len({x for x, _ in used}) > 1}
-    shared |= {name for name, used in (OPTIONS | KEYS).items() if len(used) > 1}
+    shared |= {name for name, used in (option_names() | keys()).items() if len(used) > 1}
     own = {"field", "fields"}  # of a magnet and of a lattice: what physics calls both
     assert shared - own - LISTED == set()
 
 
 def test_what_is_listed_is_used() -> None:
     methods = {function.__name__ for family in FAMILIES for function in functions(family)}
-    assert LISTED - EVERYWHERE - methods == set()
+    assert LISTED - everywhere() - methods == set()
     assert len(LISTED) > 50
 
 
 def test_what_is_never_said() -> None:
     assert len(NEVER) > 50
-    assert set() == NEVER & EVERYWHERE
+    assert set() == NEVER & everywhere()
 
 
 def test_options_are_called_as_in_python() -> None:
-    negated = {name.removeprefix("no_") for name in OPTIONS}
+    negated = {name.removeprefix("no_") for name in option_names()}
     known = {*PARAMETERS, *LISTED, *attributes(), *RunArguments.__annotations__, *COMMAND_ONLY}
     methods = {function.__name__ for family in FAMILIES for function in functions(family)}
     assert negated - known - methods - {x.removeprefix("no_") for x in COMMAND_ONLY} == set()
@@ -273,4 +281,4 @@ def test_keys_of_json(
     told = {key for key in nested(found) if key.isidentifier() and key.islower()}
     assert told
     assert told & NEVER == set()
-    assert told - EVERYWHERE - LISTED - COMMAND_ONLY == set()
+    assert told - everywhere() - LISTED - COMMAND_ONLY == set()
