@@ -80,7 +80,8 @@ class Equals {
                 }) &&
            list(longer_, [&](auto&& put) {
              return each_hard([&](std::uint32_t c) {
-               for (std::size_t k = 0; left_.length(c) > 2 && k < left_.length(c); ++k)
+               const std::size_t length = left_.length(c);
+               for (std::size_t k = 0; length > 2 && length <= kLongest && k < length; ++k)
                  put(left_.code(c, k), c);
              });
            });
@@ -88,12 +89,12 @@ class Equals {
 
   // What each literal implies by one longer clause besides, as far as few are looked at.
   bool follow() {
-    std::vector<std::uint32_t> all(left_.clauses());  // of a clause, its literals' exclusive or
-    if (!each_hard([&](std::uint32_t c) {
-          for (std::size_t k = 0; k < left_.length(c); ++k) all[c] ^= left_.code(c, k);
-        }))
+    // Of a clause, how many more literals must be false before one is left.
+    std::vector<std::uint16_t> open(left_.clauses());  // fits a cache
+    if (!each_hard(
+            [&](std::uint32_t c) { open[c] = static_cast<std::uint16_t>(left_.length(c) - 1); }))
       return false;
-    std::vector<std::uint32_t> falses(left_.clauses()), rest = all, met;
+    std::vector<std::uint32_t> held, short_;
     std::vector<std::uint8_t> true_(codes());
     const std::size_t most = looks_;
     const auto pays = [&] { return looks_ > 0 && most - looks_ < kTried + kEach * found_.size(); };
@@ -101,37 +102,30 @@ class Equals {
       if (stopped_(a % 64 ? 1 : 0)) return false;
       const auto [from, to] = implied_.of(a);
       if (from == to) continue;
-      met.clear();
+      held.clear();
+      short_.clear();
       bool contradicted = false;
       const auto hold = [&](std::uint32_t l) {
+        if (true_[l]) return;
         true_[l] = 1;
+        held.push_back(l);
         contradicted |= true_[l ^ 1];
         const auto [begin, end] = longer_.of(l ^ 1);
         looks_ -= std::min<std::size_t>(looks_, end - begin);
-        for (std::uint32_t i = begin; i < end; ++i) {
-          const std::uint32_t c = longer_.items[i];
-          if (falses[c]++ == 0) met.push_back(c);
-          rest[c] ^= l ^ 1;
-        }
+        for (std::uint32_t i = begin; i < end; ++i)
+          if (--open[longer_.items[i]] == 0) short_.push_back(longer_.items[i]);
       };
       hold(a);
-      for (std::uint32_t i = from; i < to; ++i)
-        if (!true_[implied_.items[i]]) hold(implied_.items[i]);
-      for (const std::uint32_t c : met) {
-        contradicted |= falses[c] == left_.length(c);
-        if (falses[c] + 1 == left_.length(c) && !true_[rest[c]]) {
-          found_.emplace_back(a, rest[c]);
-          true_[rest[c]] = 2;
-        }
-      }
+      for (std::uint32_t i = from; i < to; ++i) hold(implied_.items[i]);
+      for (const std::uint32_t c : short_) contradicted |= !leaves(a, c, true_);
       if (contradicted) refuted_.push_back(a);
-      for (const std::uint32_t c : met) {
-        if (falses[c] + 1 == left_.length(c)) true_[rest[c]] = 0;
-        falses[c] = 0;
-        rest[c] = all[c];
+      for (const std::uint32_t l : held) {
+        true_[l] = 0;
+        const auto [begin, end] = longer_.of(l ^ 1);
+        for (std::uint32_t i = begin; i < end; ++i) ++open[longer_.items[i]];
       }
-      true_[a] = 0;
-      for (std::uint32_t i = from; i < to; ++i) true_[implied_.items[i]] = 0;
+      for (std::size_t i = found_.size(); i-- > 0 && found_[i].first == a;)
+        true_[found_[i].second] = 0;
     }
     const Lists plain = std::move(implied_);
     return list(implied_, [&](auto&& put) {
@@ -143,6 +137,21 @@ class Equals {
       }
       return true;
     });
+  }
+
+  // Has a literal imply the one that a clause leaves, unless that is known; false if it leaves
+  // none.
+  bool leaves(std::uint32_t a, std::uint32_t c, std::vector<std::uint8_t>& known) {
+    for (std::size_t k = 0; k < left_.length(c); ++k) {
+      const std::uint32_t l = left_.code(c, k);
+      if (known[l ^ 1] == 1) continue;
+      if (!known[l]) {
+        found_.emplace_back(a, l);
+        known[l] = 2;
+      }
+      return true;
+    }
+    return false;
   }
 
   // Components, by one search in depth without recursion; the least literal stands for each.
@@ -215,8 +224,9 @@ class Equals {
   }
 
   static constexpr std::uint32_t kNone = UINT32_MAX;
-  static constexpr std::size_t kMost = 2'000'000;  // literals of a formula that is looked at
-  static constexpr std::size_t kNoticed = 100;     // one in so many variables
+  static constexpr std::size_t kMost = 2'000'000;   // literals of a formula that is looked at
+  static constexpr std::size_t kNoticed = 100;      // one in so many variables
+  static constexpr std::size_t kLongest = 1 << 16;  // literals of a clause whose last one follows
   // Clauses of literals that follow that are looked at, and for each implication found.
   static constexpr std::size_t kTried = 2'000'000, kEach = 200;
 

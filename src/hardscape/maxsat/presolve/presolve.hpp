@@ -321,33 +321,47 @@ class Presolve {
     remove(d);
   }
 
-  // Clauses that hold wherever a hard one does, of which they have all literals, go. Looked for
-  // among the clauses of its rarest literal, by one bit of 64 for each of its literals first.
+  // Clauses that hold wherever a hard one does, of which they have all literals, go. They have more
+  // than two, as none repeats, and are looked for among those of its rarest literal, by one bit of
+  // 64 for each of its literals first.
   void subsume() {
     if (occurrence_.size() > kSubsumed) return;
-    std::vector<std::uint64_t> bits(size_.size()), occurring(occurrence_.size());
-    std::vector<std::uint32_t> marked(occurring_.size(), kNone), a, b;
+    std::vector<std::uint64_t> bits(size_.size());
+    std::vector<std::uint32_t> first(first_.size()), marked(occurring_.size(), kNone), a, b;
     for (std::uint32_t c = 0; c < size_.size() && !cut(c); ++c) {
       each(c, [&](std::uint32_t l) {
         if (fixed[l >> 1] == kOpen) bits[c] |= std::uint64_t{1} << mixed(l) % 64;
       });
     }
-    // In the order in which they are looked at.
-    for (std::size_t i = 0; i < occurring.size(); ++i) occurring[i] = bits[occurrence_[i]];
+    // Of each literal, in the order in which they are looked at.
+    std::vector<std::uint32_t> longer;
+    std::vector<std::uint64_t> occurring;
+    longer.reserve(occurrence_.size());
+    occurring.reserve(occurrence_.size());
+    for (std::size_t l = 0; l < occurring_.size(); ++l) {
+      for (std::uint32_t i = first_[l]; i < first_[l + 1]; ++i) {
+        const std::uint32_t c = occurrence_[i];
+        if (!alive_[c] || size_[c] <= 2) continue;
+        longer.push_back(c);
+        occurring.push_back(bits[c]);
+      }
+      first[l + 1] = static_cast<std::uint32_t>(longer.size());
+    }
     std::size_t looks = kLooks;
     for (std::uint32_t c = 0; c < size_.size() && looks > 0 && !cut(c); ++c) {
       if (!alive_[c] || !given_.hard[c]) continue;
       gather(c, a);
       const auto occurrences = [&](std::uint32_t l) -> std::size_t {
-        return first_[l + 1] - first_[l];
+        return first[l + 1] - first[l];
       };
       const std::uint32_t rarest = *std::min_element(
           a.begin(), a.end(), [&](auto x, auto y) { return occurrences(x) < occurrences(y); });
       looks -= std::min(looks, occurrences(rarest));
+      if (occurrences(rarest) == 0) continue;
       for (std::uint32_t l : a) marked[l] = c;
-      for (std::uint32_t i = first_[rarest]; i < first_[rarest + 1]; ++i) {
+      for (std::uint32_t i = first[rarest]; i < first[rarest + 1]; ++i) {
         if (bits[c] & ~occurring[i]) continue;
-        const std::uint32_t d = occurrence_[i];
+        const std::uint32_t d = longer[i];
         if (!alive_[d] || size_[d] <= size_[c]) continue;
         gather(d, b);
         const auto common =
