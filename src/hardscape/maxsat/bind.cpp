@@ -12,6 +12,7 @@ void bind_least(nb::module_& module);
 void bind_neighbourhoods(nb::module_& module);
 void bind_parse(nb::module_& module);
 void bind_presolve(nb::module_& module);
+void bind_solutions(nb::module_& module);
 void bind_sums(nb::module_& module);
 void bind_walk(nb::module_& module);
 void bind_synchronous(nb::module_& module);
@@ -30,6 +31,7 @@ const native::Family family("maxsat", [](nb::module_& module) {
   bind_neighbourhoods(module);
   bind_parse(module);
   bind_presolve(module);
+  bind_solutions(module);
   bind_sums(module);
   bind_walk(module);
   bind_synchronous(module);

@@ -154,7 +154,7 @@ class Cores:
             if answer is None:
                 break
             if answer:
-                costs.offer(self._oracle.model())
+                costs.offer(self._solution())
                 waited = self.count_waiting()
                 if not waited and self._level == 0:
                     raise Settled  # all that is left holds: the solution costs the lower bound
@@ -248,6 +248,8 @@ class Cores:
         """Wish that no more than i are violated."""
         if i < count.size and weight > 0:
             wish = count.wish(i)
+            if wish not in self._place:
+                self._costs.solutions.count(wish, [-x for x in count.violated], i)
             count.shown[i] = count.shown.get(i, 0) + weight
             self._place[wish] = count, i
             self._costs.gain(wish, weight)
@@ -259,17 +261,24 @@ class Cores:
             self._count(core, paid)
         return bool(waited)
 
+    def _solution(self) -> list[int]:
+        """The solver's last solution, which is remembered."""
+        model = self._oracle.model()
+        self._costs.solutions.take(model)
+        return model
+
     def _count(self, core: list[int], paid: int) -> None:
         """Count the violated wishes of a core, and show how many of them can hold, if that is soon known."""
         count = Count(self._costs, [-wish for wish in core], paid)
         self.counts.append(count)
         most = _EXHAUSTED if self._thorough else FEW_CONFLICTS
+        end = self._costs.solutions.fewest(core) if len(core) <= _LONG else 0
         i = 1
-        while i < count.size and len(core) <= _LONG and not self._oracle.late():
+        while i < min(end, count.size) and not self._oracle.late():
             wish = count.wish(i)
             answer = self._oracle.ask([wish], most)
             if answer:
-                self._costs.offer(self._oracle.model())
+                self._costs.offer(self._solution())
             if answer is not False:
                 break
             count.shown[i] = paid
@@ -280,29 +289,36 @@ class Cores:
 
     def _smaller(self, core: list[int]) -> list[int]:
         """A part of a core that is one, too; as small as a few conflicts and propagations make it."""
-        oracle = self._oracle
+        oracle, needing = self._oracle, self._costs.solutions.needed
+        needed = set(needing(core))
         for _ in range(3):
-            if len(core) == 1 or oracle.ask(core, CONFLICTS) is not False:
+            if (
+                len(needed) == len(core)
+                or len(core) == 1
+                or oracle.ask(core, CONFLICTS) is not False
+            ):
                 break
             found = oracle.core()
             if not found or len(found) >= len(core):
                 break
-            core = found
+            core, needed = found, set(needing(found))
         core = sorted(core, key=self._costs.weight.__getitem__)
         ends = [a + b for a, b in zip(oracle.work(), _SMALLER, strict=True)]
-        kept = 0
-        while kept < len(core) and 1 < len(core) <= _LONG:
+        while max(1, len(needed)) < len(core) <= _LONG:
             left, propagations = (end - now for end, now in zip(ends, oracle.work(), strict=True))
             if left <= 0 or propagations <= 0:
                 break
-            rest = core[:kept] + core[kept + 1 :]
+            tried = next(wish for wish in core if wish not in needed)
+            rest = [wish for wish in core if wish != tried]
             answer = oracle.ask(rest, left)
             if answer is False:
-                needed = set(oracle.core() or rest)
-                kept = sum(wish in needed for wish in core[:kept])
-                core = [wish for wish in rest if wish in needed]
+                found = set(oracle.core() or rest)
+                core = [wish for wish in rest if wish in found]
+                needed = (needed & found).union(needing(core))
                 continue
-            kept += 1
-            if answer and self._costs.board.cost is None:  # with few wishes, they are seldom good
-                self._costs.offer(oracle.model())
+            needed.add(tried)
+            if answer:
+                model = self._solution()
+                if self._costs.board.cost is None:  # with few wishes, they are seldom good
+                    self._costs.offer(model)
         return core

@@ -9,6 +9,8 @@ from typing import Any
 
 from pysat.solvers import Cadical153
 
+from hardscape import native
+
 from .board import Board, Settled
 from .oracle import BETWEEN_LOOKS, Oracle
 from .rows.adders import Adders
@@ -90,6 +92,7 @@ class Costs:
         self.counted = counted
         self._relaxed = relaxed.relaxed
         self._eliminated: list[tuple[Any, int]] = []  # who knows their values, of variables up to
+        self.solutions = native.core.maxsat.Solutions()
         self.weight: dict[int, int] = {}
         self.scale = 1  # parts of a unit that weights are counted in
         self.paid = 0  # what any better assignment costs at least, in them
@@ -160,6 +163,7 @@ class Costs:
     def restrict(self, clauses: Iterable[list[int]]) -> None:
         """Demand what an optimal solution satisfies, with some values of variables after the formula's."""
         new: dict[int, int] = {}
+        self.solutions.forget()
         for clause in clauses:
             for v in map(abs, clause):
                 if v > self.variables and v not in new:
@@ -182,6 +186,7 @@ class Costs:
         """Demand these clauses, which were there before, and no others."""
         self.clauses = clauses
         self.oracle.restart(clauses)
+        self.solutions.forget()
 
     def restart(self, scale: int, paid: int, weight: dict[int, int]) -> None:
         """Have other wishes, in such parts of a unit, and what any better assignment costs beside them."""
@@ -258,9 +263,12 @@ class Costs:
         if self.board.cost is None:
             return
         left = self.above(self.paid)
-        for wish in [wish for wish, weight in self.weight.items() if weight > left]:
+        hardened = [wish for wish, weight in self.weight.items() if weight > left]
+        for wish in hardened:
             self.add([wish])
             del self.weight[wish]
+        if hardened:
+            self.solutions.demand(hardened)
 
 
 class Count:
@@ -270,7 +278,7 @@ class Count:
         from pysat.card import ITotalizer  # takes milliseconds
 
         self._costs = costs
-        self.weight, self.size = weight, len(violated)
+        self.weight, self.violated, self.size = weight, violated, len(violated)
         self.shown: dict[int, int] = {}  # weight that output i has as a wish, those paid included
         self._bound = 1
         self._sum = ITotalizer(lits=violated, ubound=1, top_id=costs.top)
