@@ -35,6 +35,8 @@ _BEFORE, _BEFORE_TARGET = 0.04, 0.1
 #: The same before tables are thought of, which take long to plan for what is found at once; and of each step
 #: before a proof in this process, which takes no time to begin: a step that finds nothing is the last one.
 _BEFORE_TABLES = 0.006
+#: A search that has found nothing in a step that took so many times as long goes on beside the proof.
+_OVERDUE = 2
 #: Seconds above which tables wait while a proof in this process has as long, which takes as long to begin.
 _LONG_TABLES = 0.05
 #: The same on one thread as long as hard clauses stay violated that a solver is asked about, where the proof
@@ -117,11 +119,11 @@ class Exact(Method):
 
         Returns tables that wait while a proof has as long as they take, which is over sooner at times.
         """
-        walk = partial(self._walk, task, local, pace)
+        walk, incumbent = partial(self._walk, task, local, pace), task.incumbent
         walk(_BEFORE_TABLES)
         tables, alone = self._tables(task), len(task.options.on_cpu().devices) == 1
-        slow = tables is not None and tables.seconds > _LONG_TABLES
-        waits = slow and alone and not task.narrowed and _at_once(task)
+        long = tables is not None and tables.seconds > _LONG_TABLES
+        waits = long and alone and not task.narrowed and _at_once(task)
         if not waits:
             self._eliminate(task, tables)
         if task.over:  # nothing of what follows is asked, which takes as long on large formulas
@@ -130,10 +132,11 @@ class Exact(Method):
         if not at_once or task.target is not None:
             walk(first - _BEFORE_TABLES)
         else:
-            incumbent, known = task.incumbent, None
-            while pace.seconds < first and known != (incumbent.best, incumbent.lower):
+            gets_on = incumbent.best is not None or pace.seconds < _OVERDUE * _BEFORE_TABLES
+            while pace.seconds < first and gets_on:
                 known = incumbent.best, incumbent.lower
                 walk(_BEFORE_TABLES)
+                gets_on = known != (incumbent.best, incumbent.lower)
         if alone and not at_once:
             self._walk_on(task, replace(local, endless=True), pace)  # one that ends begins anew
         return tables if waits else None

@@ -312,9 +312,9 @@ class Cores:
             rest = [wish for wish in core if wish != tried]
             answer = oracle.ask(rest, left)
             if answer is False:
-                found = set(oracle.core() or rest)
-                core = [wish for wish in rest if wish in found]
-                needed = (needed & found).union(needing(core))
+                left_over = set(oracle.core() or rest)
+                core = [wish for wish in rest if wish in left_over]
+                needed = (needed & left_over).union(needing(core))
                 continue
             needed.add(tried)
             if answer:

@@ -40,6 +40,15 @@ class Rules {
     }
   }
 
+  // How many there are at most.
+  static std::size_t most(const Flat& clauses, std::span<const std::int32_t> named) {
+    const std::vector<std::uint8_t> none = barred(clauses, named);
+    std::size_t count = 0;
+    for (std::size_t c = 0; c < clauses.clauses(); ++c)
+      count += std::ranges::any_of(clauses[c], [&](auto x) { return !none[std::abs(x)]; });
+    return count;
+  }
+
   // When a rule applies: after those that set what it reads, and last where it refutes.
   std::uint32_t rank(std::size_t c) const {
     return sets[c] ? place_[std::abs(sets[c])] : UINT32_MAX;
@@ -106,11 +115,11 @@ inline bool may_prevail(const Flat& clauses, std::span<const std::int32_t> named
     others += std::ranges::any_of(clauses[c], [&](auto x) { return !is_named[std::abs(x)]; });
   }
   if (ternary <= kTernary * static_cast<double>(clauses.clauses())) return false;
-  const auto enough = [&](bool numbered) {
-    const Rules rules(clauses, named, numbered);
-    return static_cast<double>(std::ranges::count(rules.of, 1)) > kRules * others;
+  const auto enough = [&](auto rules) { return static_cast<double>(rules) > kRules * others; };
+  const auto found = [&](bool numbered) {
+    return std::ranges::count(Rules(clauses, named, numbered).of, 1);
   };
-  return enough(true) || enough(false);
+  return enough(Rules::most(clauses, named)) && (enough(found(true)) || enough(found(false)));
 }
 
 }  // namespace hardscape::maxsat::rows
