@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -17,8 +17,9 @@ _AT_ONCE, _EACH, _JOIN, _LACK = 2000, 10, 400, 1e-6
 _STEPS = 10
 
 
+@cache
 def installed() -> bool:
-    """Whether there is a solver of linear programs."""
+    """Whether there is a solver of linear programs; looked for once, which takes long for a small formula."""
     return find_spec("highspy") is not None
 
 
