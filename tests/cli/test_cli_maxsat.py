@@ -16,7 +16,7 @@ from hardscape import cli, maxsat, native
 from hardscape.cli import early as searching
 from hardscape.cli import main
 from hardscape.cli.early import Costs, _Bounds
-from hardscape.errors import Interrupted
+from hardscape.errors import InputError, Interrupted
 from hardscape.maxsat import CellularOptions, Formula, anytime, cellular_search
 from hardscape.maxsat.formats import FORMATS
 from hardscape.maxsat.methods.exact.ahead import Ahead
@@ -559,3 +559,22 @@ def test_a_bound_that_comes_just_after_another_is_told_soon(capsys):
     bounds.end()
     assert told == ["lb 2"]
     assert lines(capsys.readouterr().out, "c") == ["lb 3"]
+
+
+@pytest.mark.parametrize("options", [[], ["--method", "exact"], ["--num-assignments", "2"]])
+def test_a_limit_counts_from_the_start_of_the_command(cover, monkeypatch, options):
+    """Whatever came before the search is taken off, up to half of it."""
+    asked = []
+
+    def refuse(*_, time_limit, **__):
+        asked.append(time_limit)
+        raise InputError("enough")
+
+    monkeypatch.setattr("hardscape.maxsat.solve", refuse)
+    monkeypatch.setattr("hardscape.maxsat.enumerate", refuse)
+    words = ["maxsat", str(cover), "--time-limit", "40", *options]
+    for waited in 1.0, 30.0:
+        with pytest.raises(InputError, match="enough"):
+            cli.run(words, time.monotonic() - waited)
+    assert 30 < asked[0] <= 39
+    assert asked[1] == 20

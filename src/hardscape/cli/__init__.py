@@ -25,6 +25,7 @@ import re
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
     from cyclopts import App, CycloptsError, Token
 
 __all__ = ["main"]
+
+#: When this was imported, as the command of a process begins.
+_IMPORTED = time.monotonic()
 
 #: Commands: each a function, or a program of its own, in the module here of the same name.
 _COMMANDS = {
@@ -99,6 +103,7 @@ def main(tokens: Sequence[str] | None = None) -> int:
         The exit code.
     """
     words = sys.argv[1:] if tokens is None else list(tokens)
+    began = _IMPORTED if tokens is None else time.monotonic()
     if not _open_streams():
         note("error: standard output is closed; nothing could be printed")
         return 1
@@ -107,7 +112,7 @@ def main(tokens: Sequence[str] | None = None) -> int:
     try:
         with one_call(), _signals_interrupt(last=tokens is None and words[:1] == ["maxsat"]):
             _log_as_asked()
-            code = run(words)
+            code = run(words, began)
             sys.stdout.flush()
     except KeyboardInterrupt as stop:
         return _stopped(words, stop)
@@ -222,8 +227,11 @@ def _log_as_asked() -> None:
     logging.getLogger("hardscape").setLevel(asked.upper())
 
 
-def run(words: list[str]) -> int:
-    """Do what the words say; the exit code, or whatever `main` turns into one."""
+def run(words: list[str], began: float | None = None) -> int:
+    """Do what the words say; the exit code, or whatever `main` turns into one.
+
+    They were said when ``time.monotonic()`` was `began`, by default now.
+    """
     if words == ["--version"]:  # nobody waits for imports for that
         print(__version__)
         return 0
@@ -234,6 +242,7 @@ def run(words: list[str]) -> int:
         return _parsed(words)
     with signals_wait():
         from hardscape.cli.early import Lines, early, searched
+    early.began = time.monotonic() if began is None else began
     try:
         begun = early.begin(words)
         if begun is None or early.costs is None:

@@ -6,6 +6,7 @@ import math
 import signal
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -59,6 +60,9 @@ _BETWEEN_BOUNDS = 0.2
 #: Seconds that a search waits for a solver's first assignment, and the share of the limit that they may be: by
 #: then the solver has mostly looked for longer than that, and a search would begin anew.
 _PATIENCE, _LIMITED = 0.25, 0.1
+
+#: Share of a limit that a search has at least, however late it begins.
+_SEARCHED = 0.5
 
 #: Literals up to which a formula's first assignment takes milliseconds, and is told before all else.
 EARLY = 300_000
@@ -172,6 +176,8 @@ class Early:
     """A formula that is read before all else is imported: where few options come after its name."""
 
     costs: Costs | None = None
+    #: ``time.monotonic()`` when the command began.
+    began = 0.0
 
     def begin(self, words: Sequence[str]) -> tuple[Formula, dict[str, Any]] | None:
         """Read it, if the words are ``maxsat FILE`` and patient options; forget what came before.
@@ -264,10 +270,12 @@ def searched(read: Callable[[], Formula], costs: Costs, output: Output, **asked:
         formula = read()
         with signals_wait():
             from hardscape.maxsat import solve
-        found = costs.found(_patience(asked.get("time_limit")))
+        limit = asked.pop("time_limit", None)
+        found = costs.found(_patience(limit))
         result = solve(
             formula,
             **asked,
+            time_limit=left(limit),
             initial=None if found is None else list(map(int, found)),
             progress=output.json,  # else the costs tell how far it is
             on_improvement=partial(costs.improved, formula.offset),
@@ -287,6 +295,11 @@ def searched(read: Callable[[], Formula], costs: Costs, output: Output, **asked:
 def _patience(limit: float | None) -> float:
     """Seconds that a search with that limit waits for a first assignment that is being looked for."""
     return _PATIENCE if limit is None else min(_PATIENCE, _LIMITED * limit)
+
+
+def left(limit: float | None) -> float | None:
+    """Seconds of a limit that are left to a search, after the start, reading, and what else came before it."""
+    return None if limit is None else max(_SEARCHED * limit, early.began + limit - time.monotonic())
 
 
 class _Bounds:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Group, Parameter
 
-from hardscape.cli.early import EXIT_CODES, Costs, report_early, say, searched
+from hardscape.cli.early import EXIT_CODES, Costs, left, report_early, say, searched
 from hardscape.cli.options import (
     Flag,
     PlotOptions,
@@ -172,7 +172,8 @@ def _list(
 
     formula = Formula.from_file(file, format=format)
     try:
-        found = enumerate(formula, **vars(listing), **vars(run), progress=output.json)
+        asked = vars(run) | {"time_limit": left(run.time_limit)}
+        found = enumerate(formula, **vars(listing), **asked, progress=output.json)
     except Interrupted as stop:
         if stop.result is None:
             return report_early(stop, output.json)
