@@ -149,6 +149,9 @@ def improve(
             fast = cores.turn(time.thread_time() + _MORE)
         simplify()
         linear = Linear(costs, cores)
+        if long and not alone and costs.weight and board.lower < _PACE * board.gap:
+            # Simpler clauses have better assignments at once, and those sooner than a proof.
+            linear.turn(time.thread_time() + _FIRST)
     for part in _ALONE if literals <= _SMALL else ():
         cores.turn(time.thread_time() + part)
         _branch(branching(), board, part)
