@@ -119,10 +119,7 @@ class Sharing:
             if opens:
                 return 0.0  # one step of its may take a fifth of a second
             few = best is not None and best.hard_violations <= FEW
-            tries = not (self._known.counted and self._known.asks) and (
-                few or self._pace.seconds < self._tries
-            )
-            return _HALF if tries else self._violated
+            return _HALF if few or self._pace.seconds < self._tries else self._violated
         if best is not self._best:
             self._found = proved
         self._bounds.append((proved, lower))
