@@ -467,6 +467,39 @@ def test_large_formulas_are_improved_before_they_are_simplified(said, monkeypatc
     assert seen.count("simplify") == 1
 
 
+@pytest.mark.parametrize(("slow", "then"), [(True, "linear"), (False, "cores")])
+def test_simplified_clauses_are_improved_upon_at_once_where_cores_are_slow(
+    slow, then, said, monkeypatch
+):
+    seen = []
+    monkeypatch.setattr(prover, "_PACE", 1e9 if slow else 0.0)
+    for name, owner, method in (
+        ("linear", prover.Linear, "turn"),
+        ("cores", lower.Cores, "turn"),
+        ("simplify", arithmetic.Costs, "simplify"),
+    ):
+        before = getattr(owner, method)
+        monkeypatch.setattr(
+            owner,
+            method,
+            lambda self, *told, name=name, before=before, **how: (
+                seen.append(name),
+                before(self, *told, **how),
+            )[1],
+        )
+    monkeypatch.setattr(prover, "_BEFORE", 0.0)
+    n, soft, weights, hard = planted(60, 240, 30, 1)
+    formula = {
+        "variables": n,
+        "clauses": [*hard, *soft],
+        "weights": [1] * len(hard) + weights,
+        "hard": [1] * len(hard) + [0] * len(soft),
+    }
+    with pytest.raises(boards.Settled):
+        prover.prove(formula, boards.Board())
+    assert seen[seen.index("simplify") + 1] == then
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_all_clauses_together_hold_or_cost_the_lightest(seed):
     rng = np.random.default_rng(seed)
