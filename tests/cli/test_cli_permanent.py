@@ -130,7 +130,7 @@ def test_files_that_are_no_matrix(tmp_path: Path, capsys: Captured) -> None:
 
 
 def test_stopped_and_resumed(tmp_path: Path) -> None:
-    path = saved(tmp_path, np.random.default_rng(2).normal(size=(29, 29)))
+    path = saved(tmp_path, np.random.default_rng(2).normal(size=(28, 28)))
     ledger = tmp_path / "ledger"
     words = ["permanent", str(path), "--threads", "1", "--checkpoint", str(ledger), "--json"]
     command = [sys.executable, "-m", "hardscape", *words]

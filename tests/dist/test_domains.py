@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 import psutil
@@ -44,17 +45,22 @@ def told(ranks: int, what: str) -> object:
     return json.loads(out)
 
 
+@cache
+def alone() -> list[str]:
+    return domains_program.digests(None)
+
+
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4])
 def test_any_number_of_ranks_gives_the_same_bits(ranks: int) -> None:
-    assert told(ranks, "digests") == domains_program.digests(None)
+    assert told(ranks, "digests") == alone()
 
 
 def test_any_number_of_ranks_generates_the_same_links() -> None:
-    alone = domains_program.chains(None)
-    by_ranks = [told(ranks, "chains") for ranks in (1, 2, 3, 4)]
-    assert by_ranks == [by_ranks[0]] * 4  # the plaquettes too, which ranks add up by slices
+    """Of more ranks than one, three cut slabs of unequal widths, and four along two directions."""
+    by_ranks = [told(ranks, "chains") for ranks in (1, 3, 4)]
+    assert by_ranks == [by_ranks[0]] * 3  # the plaquettes too, which ranks add up by slices
     links = [chain[0] for chain in by_ranks[0]]  # type: ignore[index]
-    assert links == [chain[0] for chain in alone]
+    assert links == [chain[0] for chain in domains_program.chains(None)]
 
 
 def test_what_ranks_cannot_do_is_refused_and_they_go_on() -> None:
@@ -110,7 +116,7 @@ def test_a_signal_to_the_first_rank_ends_all(tmp_path: Path) -> None:
             ranks = {one.environ().get("PMI_RANK"): one for one in family if one.name() != "sh"}
             first = ranks.get("0")
         # By then it computes, also on a busy machine: who ends before MPI begins is not missed by the others.
-        while sum(first.cpu_times()[:2]) < 4:
+        while sum(first.cpu_times()[:2]) < 2.5:
             time.sleep(0.1)
         first.send_signal(signal.SIGTERM)
         try:

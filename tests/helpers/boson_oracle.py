@@ -5,14 +5,20 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from functools import cache
 
 import numpy as np
 
 
+@cache
+def exchanges_of(n: int) -> np.ndarray:
+    """All permutations of so many, a row each."""
+    return np.array(list(itertools.permutations(range(n))), dtype=int)
+
+
 def permanent_of(matrix: np.ndarray) -> complex:
     n = len(matrix)
-    terms = (math.prod(matrix[i, s[i]] for i in range(n)) for s in itertools.permutations(range(n)))
-    return sum(terms, 0j)
+    return complex(matrix[np.arange(n), exchanges_of(n)].prod(axis=1).sum())
 
 
 def distribution(a, photons, gram=None, kept=None) -> dict[tuple[int, ...], float]:

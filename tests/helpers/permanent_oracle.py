@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
+
+
+def over_one_denominator(entries) -> tuple[list[int], int]:
+    """Rational numbers, or what floats are exactly, as integers over one denominator."""
+    exact = [Fraction(x) for x in entries]
+    below = math.lcm(*(x.denominator for x in exact))
+    return [x.numerator * (below // x.denominator) for x in exact], below
 
 
 def exact_permanent_by_subsets(matrix) -> Fraction:
@@ -12,30 +20,35 @@ def exact_permanent_by_subsets(matrix) -> Fraction:
 
     Rows must not outnumber columns. About n 2^n products.
     """
-    sums = {0: Fraction(1)}
+    sums, below = {0: 1}, 1
     for row in np.asarray(matrix, dtype=object).tolist():
-        grown: dict[int, Fraction] = {}
+        entries, scale = over_one_denominator(row)
+        below *= scale
+        grown: dict[int, int] = {}
         for used, value in sums.items():
-            for j, x in enumerate(row):
+            for j, x in enumerate(entries):
                 if x and not used >> j & 1:
-                    grown[used | 1 << j] = grown.get(used | 1 << j, 0) + value * Fraction(x)
+                    grown[used | 1 << j] = grown.get(used | 1 << j, 0) + value * x
         sums = grown
-    return sum(sums.values(), Fraction(0))
+    return Fraction(sum(sums.values()), below)
 
 
 def exact_complex_permanent(matrix) -> tuple[Fraction, Fraction]:
     """Real and imaginary part of the permanent of a square complex matrix, exactly."""
-    sums = {0: (Fraction(1), Fraction(0))}
+    sums, below = {0: (1, 0)}, 1
     for row in np.asarray(matrix, dtype=complex).tolist():
-        grown: dict[int, tuple[Fraction, Fraction]] = {}
+        parts, scale = over_one_denominator([x for z in row for x in (z.real, z.imag)])
+        below *= scale
+        entries = list(zip(parts[::2], parts[1::2], strict=True))
+        grown: dict[int, tuple[int, int]] = {}
         for used, (re, im) in sums.items():
-            for j, z in enumerate(row):
+            for j, (x, y) in enumerate(entries):
                 if not used >> j & 1:
-                    x, y = Fraction(z.real), Fraction(z.imag)
-                    a, b = grown.get(used | 1 << j, (Fraction(0), Fraction(0)))
+                    a, b = grown.get(used | 1 << j, (0, 0))
                     grown[used | 1 << j] = (a + re * x - im * y, b + re * y + im * x)
         sums = grown
-    return sums.get((1 << len(matrix)) - 1, (Fraction(0), Fraction(0)))
+    re, im = sums.get((1 << len(matrix)) - 1, (0, 0))
+    return Fraction(re, below), Fraction(im, below)
 
 
 def repeat(matrix, rows, cols) -> np.ndarray:

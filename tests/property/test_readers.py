@@ -38,7 +38,7 @@ def test_the_corpus_is_read(name: str, path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", readers())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.data())
 def test_damaged_files_are_read_or_refused(name: str, path: Path, data: st.DataObject) -> None:
     reader = readers()[name]
@@ -46,7 +46,7 @@ def test_damaged_files_are_read_or_refused(name: str, path: Path, data: st.DataO
 
 
 @pytest.mark.parametrize("name", readers())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(data=st.one_of(st.binary(max_size=60), st.lists(tokens, max_size=25).map(b"".join)))
 def test_any_bytes_are_read_or_refused(name: str, path: Path, data: bytes) -> None:
     readers()[name].takes(data, path)

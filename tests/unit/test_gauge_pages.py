@@ -98,15 +98,14 @@ def test_paged_links_are_found_where_they_were_put(
     stored[: table.nbytes] = table.view(np.uint8)
     size = -(-volume // 32) * 32 * many * plain.link_chunks * 16
     expected = np.zeros(size, dtype=np.uint8)
-    for instance, to in ((paged, stored), (plain, expected)):
-        kernel = instance.kernel("start", "gauge_put", kMatrices=many)
+    kernels = [x.kernel("start", "gauge_put", kMatrices=many) for x in (paged, plain)]
+    kernels[0] = replace(kernels[0], source=kernels[0].source + _PROBE)
+    for kernel, to in zip(kernels, (stored, expected), strict=True):
         grid = -(-many * volume // THREADS)
         given = np.ascontiguousarray(links), 0, shape[-1]
         PLACE.launch(kernel, grid, THREADS, to, *given, shared=0)
     assert (stored[: table.nbytes] == table.view(np.uint8)).all()
-    put = paged.kernel("start", "gauge_put")
-    probe = replace(put, name="probe", source=put.source[: put.source.index("//")] + _PROBE)
     found = np.zeros_like(expected)
-    PLACE.launch(probe, 1, 32, stored, found, shared=0)
+    PLACE.launch(replace(kernels[0], name="probe"), 1, 32, stored, found, shared=0)
     assert expected.any()
     assert (found == expected).all()

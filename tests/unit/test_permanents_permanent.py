@@ -185,11 +185,11 @@ def test_bad_input():
 
 
 def test_large_matrices_of_small_blocks():
-    n = 1500
+    n = 1100
     assert hardscape.permanent(scipy.sparse.eye(n)) == 1.0
     banded = scipy.sparse.diags_array([1, 1], offsets=[0, -1], shape=(n, n), dtype=int)
     assert hardscape.permanent(banded) == 1
-    assert hardscape.permanent(2 * np.eye(1100, dtype=int)) == 2**1100
+    assert hardscape.permanent(2 * np.eye(n, dtype=int)) == 2**n
 
 
 def test_masked_entries_are_refused():
