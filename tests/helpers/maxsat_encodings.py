@@ -10,6 +10,8 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 Terms = list[tuple[int, int]]
 Encoded = tuple[list[list[int]], int]
 
@@ -26,14 +28,12 @@ class _Clauses:
 
 def least_lost(weights: list[int], rows: list[tuple[Terms, int]]) -> int:
     """The least weight of variables that are 0 where no row's terms weigh more than it allows."""
-    return min(
-        sum(w for w, x in zip(weights, values, strict=True) if not x)
-        for values in itertools.product((0, 1), repeat=len(weights))
-        if all(
-            sum(w for w, x in terms if values[abs(x) - 1] == (x > 0)) <= most
-            for terms, most in rows
-        )
-    )
+    values = np.array(list(itertools.product((0, 1), repeat=len(weights))))
+    lost = (1 - values) @ np.array(weights)
+    for terms, most in rows:
+        loads = sum(w * (values[:, abs(x) - 1] == (x > 0)) for w, x in terms)
+        values, lost = values[loads <= most], lost[loads <= most]
+    return int(lost.min())
 
 
 def generalized_totalizer(terms: Terms, most: int, top: int) -> Encoded:

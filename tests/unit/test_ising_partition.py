@@ -53,9 +53,9 @@ def test_numbers_whose_products_are_no_float64():
     numbers = [int(x) for x in rng.integers(2**55, 2**56, 18)]
     J = {(i, j): 2 * numbers[i] * numbers[j] for i, j in combinations(range(18), 2)}
     found = hardscape.spectrum(([0] * 18, J), 2, method="partition", **CPU)
-    sums = found.states.astype(object) @ np.array(numbers, dtype=object)
-    signs = np.array([[1, *bits] for bits in product((-1, 1), repeat=17)], dtype=object)
-    assert abs(sums[0]) == abs(sums[1]) == np.abs(signs @ np.array(numbers, dtype=object)).min()
+    sums = found.states.astype(np.int64) @ np.array(numbers)
+    signs = np.array([(1, *bits) for bits in product((-1, 1), repeat=17)])
+    assert abs(sums[0]) == abs(sums[1]) == np.abs(signs @ np.array(numbers)).min()
     assert found.certified
 
 
