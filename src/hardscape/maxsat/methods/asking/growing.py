@@ -95,8 +95,8 @@ class Together(Asking):
     """The solver is asked for an assignment under which all clauses hold, the soft ones, too, until it answers.
 
     They are clauses of the solver, and not assumptions, tens of thousands of which each restart would repeat,
-    and so are those that break symmetries. The values of `initial` are tried first. ``lower`` is what
-    everything costs at least.
+    and so are those that break symmetries, where no clause is hard. The values of `initial` are tried first.
+    ``lower`` is what everything costs at least.
 
     A prover asks CaDiCaL the same (``prover.cores.Simplified``), which no search can interrupt: that one
     refutes more and satisfies others than this one, which goes on from what clause weighting has.
@@ -110,7 +110,9 @@ class Together(Asking):
         self._variables, self._conflicts = formula.num_variables, CONFLICTS
         literals, offsets = formula.literals.tolist(), formula.offsets.tolist()
         clauses = (literals[first:last] for first, last in itertools.pairwise(offsets))
-        for clause in itertools.chain(clauses, breaking(formula)):
+        # Beside hard clauses it is a question of a moment, which symmetries would take longer than.
+        more = () if formula.num_hard else breaking(formula)
+        for clause in itertools.chain(clauses, more):
             if stop[0]:
                 self.given_up = True
                 return

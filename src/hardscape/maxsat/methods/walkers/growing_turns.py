@@ -10,7 +10,7 @@ from hardscape.maxsat.methods.asking.growing import Growing, Together
 from hardscape.maxsat.methods.asking.swaps import Swapping, swapping_is_possible
 from hardscape.maxsat.methods.walkers.beginning import Letting, Searches
 from hardscape.maxsat.methods.walkers.neighbouring_turns import NeighbouringTurns
-from hardscape.maxsat.methods.walkers.openings import OPENING, first_turns, led_turns
+from hardscape.maxsat.methods.walkers.openings import OPENING, first_turns, led_turns, plain_turns
 from hardscape.maxsat.methods.walkers.rounds import rounds
 from hardscape.maxsat.methods.walkers.standing import Standing, close_to_all
 from hardscape.maxsat.methods.weighting.searches import Search, Weighing, wishes_are_literals
@@ -65,6 +65,8 @@ class GrowingTurns:
         self.asking = _nearly_all(weighing.cost(), self._walker.work.formula)
         if self._swapping is None and not weighing.cost()[0]:
             yield weighing, OPENING
+        if self._can_swap and not weighing.cost()[0]:
+            yield from plain_turns(self._walker, weighing)
         least: tuple[int, int] | None = None  # of clause weighting, a turn ago
         for _ in rounds(self._walker):
             if self._swapping is not None or least == weighing.cost():

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hardscape.maxsat.methods.asking.swaps import Swapping, swapping_is_possible
 from hardscape.maxsat.methods.hitting.vertex import RESTS, vertex_pays, whole_vertices
 from hardscape.maxsat.methods.walkers.beginning import Letting, Searches
-from hardscape.maxsat.methods.walkers.openings import falling_turns, first_turns
+from hardscape.maxsat.methods.walkers.openings import falling_turns, first_turns, plain_turns
 from hardscape.maxsat.methods.walkers.rounds import rounds
 from hardscape.maxsat.methods.walkers.standing import FALLING, Standing
 from hardscape.maxsat.methods.weighting.searches import (
@@ -120,6 +120,8 @@ class HittingTurns:
             falls = young or hard <= FALLING * before
             ready = count > _BEFORE_SWAPS or (best.cost()[0] > 0 and not falls)
             if ready and len(searches) == 2 and swapping_is_possible(formula):
+                if best.cost()[0] == 0 and hitting.lower == 0:
+                    yield from plain_turns(self._walker, best)
                 swapping = self._searches.swapping(best)
                 yield from first_turns(self._walker, swapping, weighing, formula)
                 searches.append(swapping)

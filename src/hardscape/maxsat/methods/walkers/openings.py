@@ -7,7 +7,9 @@ import math
 from collections.abc import Iterator
 
 from hardscape.maxsat.formula import Formula
+from hardscape.maxsat.methods.asking.growing import Together
 from hardscape.maxsat.methods.asking.swaps import Swapping
+from hardscape.maxsat.methods.walkers.beginning import Letting
 from hardscape.maxsat.methods.walkers.rounds import Flipping
 from hardscape.maxsat.methods.walkers.standing import FALLING, close_to_all
 from hardscape.maxsat.methods.weighting.searches import Search, Weighing
@@ -83,3 +85,14 @@ def led_turns(weighing: Weighing) -> Iterator[tuple[Search, int]]:
     while not weighing.cost()[0] and weighing.cost() != before:
         before = weighing.cost()
         yield weighing, _LED
+
+
+def plain_turns(walker: Letting, best: Search) -> Iterator[tuple[Search, int]]:
+    """The question whether all clauses hold, soft ones beside hard ones, for a moment.
+
+    Where they do, as of puzzles whose rules are soft, a solver often says so at once, and where they do not it
+    nearly always refutes them sooner: it may use each clause as one, where a walk over soft clauses, or a
+    search for cores, assumes all of the soft ones time after time.
+    """
+    work = walker.work
+    yield Together(work.formula, work.target, best.best(), walker.stop), OPENING
