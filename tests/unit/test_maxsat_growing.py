@@ -11,6 +11,7 @@ from hardscape.maxsat import Formula
 from helpers.maxsat_clauses import random_clauses
 
 pytest.importorskip("pysat")
+from hardscape.maxsat.methods.asking import growing
 from hardscape.maxsat.methods.asking.growing import Growing, Together
 
 STOP = np.zeros(1, dtype=np.uint8)
@@ -153,3 +154,20 @@ def test_a_question_for_all_clauses_ends_when_the_time_is_up():
     assert search.run(10**12, stop) < 10**12
     assert time.monotonic() - began < 20
     assert not search.given_up
+
+
+def test_beside_hard_clauses_all_are_asked_for_at_once_without_symmetries(monkeypatch):
+    def none(_):
+        raise AssertionError("symmetries take longer than the question")
+
+    monkeypatch.setattr(growing, "breaking", none)
+    answers = set()
+    for seed in range(20):
+        f = formula(9, 12, 8, seed)
+        search = Together(f, 0, feasible(f), STOP)
+        search.run(10**6, STOP)
+        costs = [f.evaluate(x)[1] for x in every(9) if f.hard_violations(x) == 0]
+        all_hold = min(costs) == 0
+        assert search.cost() == (0, 0) if all_hold else search.lower == f.weights[~f.hard].min()
+        answers.add(all_hold)
+    assert answers == {False, True}

@@ -319,6 +319,7 @@ def test_what_grows_begins_again_where_clause_weighting_found_something_then_not
 
 
 def test_wishes_are_exchanged_once_clause_weighting_finds_nothing(monkeypatch):
+    monkeypatch.setattr(growing_turns, "plain_turns", lambda *_: iter(()))
     weighing, swapping = Falling(), Stuck((0, 9))
     swapping.adopt = lambda *_: setattr(swapping, "_cost", weighing.cost())
     monkeypatch.setattr(growing_turns, "Growing", lambda *_: Stuck(weighing.cost()))
@@ -339,6 +340,7 @@ def test_wishes_are_exchanged_once_clause_weighting_finds_nothing(monkeypatch):
 
 
 def test_what_grows_has_whole_turns_while_exchanges_wait_for_it(monkeypatch):
+    monkeypatch.setattr(growing_turns, "plain_turns", lambda *_: iter(()))
     monkeypatch.setattr(growing_turns, "Growing", Patient)
     formula, weighing = Formula.from_clauses([[1], [-2], [100]], hard=[[1, 2]]), Falling()
     walker = SimpleNamespace(work=SimpleNamespace(formula=formula, target=0), flips=0, stop=STOP)
@@ -374,6 +376,7 @@ class Patient(Stuck):
 
 
 def test_who_is_in_vain_has_ever_less(monkeypatch):
+    monkeypatch.setattr(growing_turns, "plain_turns", lambda *_: iter(()))
     monkeypatch.setattr(growing_turns, "Growing", Patient)
     formula, weighing = Formula.from_clauses([[1, 2], [-1, 2], [100]], hard=[[3]]), Falling()
     walker = SimpleNamespace(work=SimpleNamespace(formula=formula, target=0), flips=0, stop=STOP)
@@ -527,3 +530,16 @@ def test_cores_come_first_where_wishes_are_literals():
     assert first_search(parities(20, 10)) == "Hitting"
     wide = Formula.from_clauses([[1, 2], [3, 4], [5]], hard=[[-1, -3], [-2, -4, -5]])
     assert first_search(wide) == "Weighing"
+
+
+@pytest.mark.parametrize("most_swapped", [0, 200_000])
+def test_puzzles_whose_rules_are_soft_are_asked_for_all_of_them(most_swapped, flips, monkeypatch):
+    formula = parities(120, 110, 2)
+    ends = formula.offsets.tolist()
+    rules = [formula.literals[a:b].tolist() for a, b in itertools.pairwise(ends)]
+    rules = rules[: formula.num_hard]
+    puzzle = Formula.from_clauses(rules[40:], hard=[*rules[:40], [121, 122]])
+    monkeypatch.setattr(schedule, "_MOST_SWAPPED", most_swapped)
+    found = solve(puzzle, method="weighting", max_flips=2_000_000, seed=1, threads=1)
+    assert (found.status, found.cost) == ("OPTIMUM FOUND", 0)
+    assert flips["Together"] > 0

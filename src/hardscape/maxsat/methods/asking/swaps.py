@@ -26,8 +26,8 @@ _DECIDED, _MOST_DECIDED, _LONGER, _SHORTER = 100, 800, 1.1, 1.5
 _ASSUMED = 0.3, 0.97
 #: After so many moves in vain what was refused is asked for again: the solver has learnt meanwhile.
 _AGAIN = 60
-#: Conflicts of a question of the opening, and literals that the solver assigns before another one is asked.
-_OPENING, _OPENED = 1000, 300_000
+#: Conflicts of a question of the opening, and literals that the solver assigns in all of them, about.
+_OPENING, _OPENED = 1000, 1_000_000
 #: Most conflicts of a question for a first assignment; the first ones have fewer, and each twice as many as
 #: before.
 _MOST = 100 * CONFLICTS
@@ -111,6 +111,8 @@ class Swapping(Asking):
                 self._solver.set_phases(model)
             if formula.hard_violations(initial) == 0:
                 self._take(model)
+                if len(set(self._weight.values())) > 1:  # else it has all at once, and gives up any
+                    self._begin_opening()
         self._solver.set_phases(self._wishes)
 
     def adopt(self, assignment: NDArray[np.uint8], stop: NDArray[np.uint8]) -> None:
@@ -166,14 +168,17 @@ class Swapping(Asking):
         self._patience = min(2 * self._patience, _MOST)
         if answer:
             self._take(self._solver.get_model())
-            self._levels = levels_of(list(self._weight.values()))[::-1]
-            self._opened = self._assigned() + _OPENED
+            self._begin_opening()
         elif answer is False:
             self.refuted = self.given_up = True
         elif self._near:
             self._nearer = not self._nearer
             if self._nearer:
                 self._solver.set_phases([*self._near, *self._wishes])
+
+    def _begin_opening(self) -> None:
+        self._levels = levels_of(list(self._weight.values()))[::-1]
+        self._opened = self._assigned() + _OPENED
 
     def _open(self) -> None:
         """Ask for all wishes of some weight, and drop the lightest of those that contradict one another.

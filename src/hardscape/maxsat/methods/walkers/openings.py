@@ -30,6 +30,9 @@ _LED = 3 * OPENING
 #: Flips, about, of a solver that is asked for a first assignment, before others go on; and how many times
 #: longer turns of clause weighting are meanwhile while it finds.
 _ASKED, _FINDING = 600_000, 4
+#: Flips, about, of a solver that is asked whether all clauses hold where some are hard; and literals above
+#: which to tell it these takes as long.
+_PLAIN, _PLAINLY = 100_000, 500_000
 
 
 def first_turns(
@@ -95,4 +98,5 @@ def plain_turns(walker: Letting, best: Search) -> Iterator[tuple[Search, int]]:
     search for cores, assumes all of the soft ones time after time.
     """
     work = walker.work
-    yield Together(work.formula, work.target, best.best(), walker.stop), OPENING
+    if len(work.formula.literals) <= _PLAINLY:
+        yield Together(work.formula, work.target, best.best(), walker.stop), _PLAIN
