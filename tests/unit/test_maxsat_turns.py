@@ -538,7 +538,8 @@ def test_puzzles_whose_rules_are_soft_are_asked_for_all_of_them(most_swapped, fl
     ends = formula.offsets.tolist()
     rules = [formula.literals[a:b].tolist() for a, b in itertools.pairwise(ends)]
     rules = rules[: formula.num_hard]
-    puzzle = Formula.from_clauses(rules[40:], hard=[*rules[:40], [121, 122]])
+    longer = [[121, 122, 1, 2], [-121, -122, -1, -2]]  # or it would look random
+    puzzle = Formula.from_clauses(rules[40:], hard=[*rules[:40], *longer])
     monkeypatch.setattr(schedule, "_MOST_SWAPPED", most_swapped)
     found = solve(puzzle, method="weighting", max_flips=2_000_000, seed=1, threads=1)
     assert (found.status, found.cost) == ("OPTIMUM FOUND", 0)
