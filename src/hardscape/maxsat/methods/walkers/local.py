@@ -246,8 +246,8 @@ class Walker:
         if self.work.max_flips is not None:
             most = min(most, self.work.max_flips - self.flips)
         kind = type(search)
-        sized = min(self._slices.get(kind, _FIRST_SLICE), most)
         part = min(1.0, self._left / _SLICE_SECONDS)  # of a slice, until the turn is over
+        sized = self._slices.get(kind, _FIRST_SLICE)
         asked = min(int(part * sized) + 1, most)
         before = search.quality if self.flips else None
         began = time.perf_counter()
@@ -256,7 +256,7 @@ class Walker:
         self.flips += done
         # A factor of at most 4: a clock that stood still once must not make the next slice endless.
         fitting = min(4.0, max(0.25, part * _SLICE_SECONDS / max(seconds, 1e-6)))
-        self._slices[kind] = int(sized * fitting) + 1
+        self._slices[kind] = int(min(sized, asked / part) * fitting) + 1
         if search.quality != before and search.quality[0] != NEVER:
             self._schedule.standing.note(search)
             self.take(search)
