@@ -35,6 +35,8 @@ _MOMENT, _BRIEF = 0.1, 100_000
 _HERE, _FIRST_TURN = 2.0, 0.3
 #: Seconds in this process between two looks at limits, about, with the interpreter held.
 _PATIENCE = 0.02
+#: Seconds between two looks at others from this process at least.
+_GLANCE = 0.0003
 #: Turns of the attempt, of which each must close such a share of the gap, until so little of it is left.
 _TURNS, _CLOSED, _NEAR = 5, 0.4, 0.02
 
@@ -148,8 +150,17 @@ def _board(
         """Knows what others found."""
 
         patience = _PATIENCE
+        next = 0.0  # when to look at others, which takes as long as a short question
 
         def look(self) -> None:
+            now = time.monotonic()
+            if now >= self.next:
+                self.next = now + _GLANCE
+                self._look_around()
+            super().look()
+
+        def _look_around(self) -> None:
+            """Let the walker have its turn, take what others found, and mind the time."""
             if turns is not None and turns.due:
                 turns.walk(self.lower)
             if incumbent.proven:

@@ -208,9 +208,8 @@ class Cores:
         weight, place = self._costs.weight, self._place
         wishes = [wish for wish, w in weight.items() if w >= self._level]
         wishes.sort(key=weight.__getitem__, reverse=True)
-        if not place:
-            return wishes
-        return [x for x in wishes if x not in place] + [x for x in wishes if x in place]
+        counts = [wish for wish in wishes if wish in place] if place else []
+        return [wish for wish in wishes if wish not in place] + counts if counts else wishes
 
     def _next(self, level: float) -> int:
         """The next level: as many wishes again, or twice as many of one weight; 0 for all."""

@@ -43,18 +43,20 @@ class Relaxed:
         self.relaxed: dict[int, list[int]] = {}  # the soft clause of a wish
         self._number: dict[int, int] = {}
 
-    def take(self, clauses: Iterable[list[int]], hard: Iterable[int]) -> None:
+    def take(self, clauses: Sequence[list[int]], hard: Iterable[int]) -> None:
         """Take hard and soft clauses."""
-        for clause, is_hard in zip(clauses, hard, strict=True):
-            if is_hard:
-                self.clauses.append(clause)
-            elif len(clause) == 1:
+        done = 0
+        for i in [i for i, is_hard in enumerate(hard) if not is_hard]:
+            self.clauses += clauses[done:i]
+            clause, done = clauses[i], i + 1
+            if len(clause) == 1:
                 self.wishes.append(clause[0])
-            else:
-                self.top += 1
-                self.clauses.append([*clause, self.top])
-                self.relaxed[-self.top] = clause
-                self.wishes.append(-self.top)
+                continue
+            self.top += 1
+            self.clauses.append([*clause, self.top])
+            self.relaxed[-self.top] = clause
+            self.wishes.append(-self.top)
+        self.clauses += clauses[done:]
 
     def inner(self, literal: int) -> int:
         """The literal of the caller's, here."""
@@ -94,6 +96,7 @@ class Costs:
         self._eliminated: list[tuple[Any, int]] = []  # who knows their values, of variables up to
         self.solutions = native.core.maxsat.Solutions()
         self.weight: dict[int, int] = {}
+        self._most = 0  # no wish weighs more
         self.scale = 1  # parts of a unit that weights are counted in
         self.paid = 0  # what any better assignment costs at least, in them
         constant = 0
@@ -173,8 +176,11 @@ class Costs:
     def gain(self, wish: int, weight: int) -> None:
         """Let a wish weigh more, or less."""
         if weight:
-            self.weight[wish] = self.weight.get(wish, 0) + weight
-            if not self.weight[wish]:
+            weighs = self.weight.get(wish, 0) + weight
+            if weighs:
+                self.weight[wish] = weighs
+                self._most = max(self._most, weighs)
+            else:
                 del self.weight[wish]
 
     def raised(self, by: int) -> None:
@@ -191,6 +197,7 @@ class Costs:
     def restart(self, scale: int, paid: int, weight: dict[int, int]) -> None:
         """Have other wishes, in such parts of a unit, and what any better assignment costs beside them."""
         self.scale, self.paid, self.weight = scale, 0, weight
+        self._most = max(weight.values(), default=0)
         self.raised(paid)
 
     def above(self, lower: int) -> int:
@@ -263,10 +270,13 @@ class Costs:
         if self.board.cost is None:
             return
         left = self.above(self.paid)
+        if self._most <= left:
+            return
         hardened = [wish for wish, weight in self.weight.items() if weight > left]
         for wish in hardened:
             self.add([wish])
             del self.weight[wish]
+        self._most = max(self.weight.values(), default=0)
         if hardened:
             self.solutions.demand(hardened)
 
