@@ -304,6 +304,30 @@ def test_where_hard_clauses_are_violated_that_a_solver_is_asked_about_only_leadi
         assert pace.proof_pays(task, walker, 1.0, able=False) == leads
 
 
+@pytest.mark.parametrize(
+    ("literals", "since", "pays"),
+    [(3, 0.5, True), (3, 0.2, False), (80_000, 0.5, True), (90_000, 0.5, False)],
+)
+def test_a_walk_that_asks_a_solver_and_is_stuck_is_not_waited_for(
+    literals, since, pays, monkeypatch
+):
+    task: Any = SimpleNamespace(
+        incumbent=SimpleNamespace(best=found(100, hard=1), earned=0),
+        options=SimpleNamespace(deadline=SimpleNamespace(left=1.3)),
+        presolved=SimpleNamespace(formula=SimpleNamespace(literals=range(literals))),
+    )
+    walker = Pace()
+    walker.walked(0.1, None, found(100, hard=3))
+    walker.walked(0.6 - since, found(100, hard=3), found(100, hard=1))
+    for name, value in (("asks_first", True), ("programs_first", False)):
+        monkeypatch.setattr(pace, name, lambda formula, value=value: value)
+    monkeypatch.setattr(pace, "leads", lambda formula: False)
+    for left, then in ((1.3, False), (1.3 - since, pays)):
+        task.options.deadline.left = left
+        assert pace.proof_pays(task, walker, 2.0, able=False) == then
+        walker.walked(since, found(90, hard=1), found(90, hard=1))
+
+
 @pytest.mark.parametrize(("limit", "pays"), [(1.5, False), (2.0, False), (3.0, False), (5.0, True)])
 def test_a_solver_is_asked_in_vain_for_so_long_before_a_proof_begins(limit, pays, monkeypatch):
     task: Any = SimpleNamespace(

@@ -32,6 +32,9 @@ _EACH, _LEAST_EACH = 1.5e-6, 6e-7
 #: Seconds that must be left where a proof begins with linear programs whose assignments are not likely to be
 #: good, though a search gets on.
 _TOLD = 1.0
+#: Seconds at least, and for each literal, after which most walks that ask a solver have its first assignment: a
+#: proof begins where one is stuck, which violates as many hard clauses as `_QUIET` of its time ago.
+_ASKED, _ASKED_EACH = 0.6, 8e-6
 #: A proof promises little where the search's own bound is less than such a share of the cost.
 _BOUND = 0.125
 #: A proof begins, up to a short limit, where such a part of the search's time found nothing.
@@ -65,6 +68,7 @@ class Pace:
     def __init__(self) -> None:
         self.seconds = 0.0
         self._found = 0.0  # when it last did
+        self._fell = 0.0  # when fewer hard clauses were violated than before
         self._last: Improvement | None = None
         # What the best cost under which the hard clauses hold, since others found it, and when.
         self._costs: list[tuple[float, int]] = []
@@ -75,6 +79,9 @@ class Pace:
             self._costs = [(self.seconds, before.cost)]
         self.seconds += seconds
         self._last = after
+        violated = math.inf if before is None else before.hard_violations
+        if after is not None and after.hard_violations < violated:
+            self._fell = self.seconds
         if after is not None and not after.hard_violations:
             self._costs.append((self.seconds, after.cost))
             if after is not before:
@@ -98,6 +105,11 @@ class Pace:
     def silent(self) -> bool:
         """Whether nothing was found for so long where finds come in bursts."""
         return self.idle >= max(_SILENCE, _QUIET * self.seconds)
+
+    @property
+    def stuck(self) -> bool:
+        """Whether as many hard clauses were violated for such a part of its time."""
+        return self.seconds - self._fell >= _QUIET * self.seconds
 
     def still(self, part: float, since: float = 0.0) -> bool:
         """Whether nothing was found for longer since so many seconds, or such a part of that."""
@@ -182,7 +194,9 @@ def proof_pays(task: Task, pace: Pace, limit: float, *, able: bool, asking: bool
     most = alone(limit)
     over = most <= pace.seconds < limit
     if violated and asks_in_vain(task):
-        return over or (leads(formula) and opening(formula, left) > 0)
+        enough = max(_ASKED, _ASKED_EACH * len(formula.literals))
+        stuck = pace.stuck and pace.seconds >= enough
+        return over or stuck or (leads(formula) and opening(formula, left) > 0)
     if violated:
         return pace.seconds >= _UNBEGUN * most
     if not able and pace.silent and _circuit_opens(formula, left - _MOMENT):
