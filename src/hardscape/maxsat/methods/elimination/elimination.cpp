@@ -19,6 +19,8 @@ namespace hardscape::maxsat {
 namespace {
 
 constexpr std::size_t kWidest = 24, kLow = 8, kJoined = 10;
+// Operations for each entry to which a table of clauses is added; and of what is not counted.
+constexpr double kAdded = 0.5, kTooMany = std::numeric_limits<double>::infinity();
 
 using Order = std::vector<std::uint32_t>;
 
@@ -38,13 +40,16 @@ std::vector<Order> neighbours(const Clauses& f) {
 }
 
 // Operations of an elimination, in the given order or, without one, of fewest neighbours first,
-// which is written down. Those with more than `most` are not counted to their end.
-double operations(std::vector<Order> of, const Order* given, Order& order, double most) {
+// which is written down. There are too many where there are more than `most` without those that add
+// clauses.
+double operations(const Clauses& f, std::vector<Order> of, const Order* given, Order& order,
+                  double most) {
   const std::size_t n = of.size();
   std::vector<std::uint8_t> gone(n);
   Order joined;
   double found = 0;
   order.clear();
+  std::vector<double> entries(n);  // of the table of each variable, before it goes
   for (std::size_t step = 0; step < n && found <= most; ++step) {
     std::uint32_t v = 0;
     if (given) {
@@ -60,8 +65,9 @@ double operations(std::vector<Order> of, const Order* given, Order& order, doubl
     gone[v] = 1;
     order.push_back(v);
     const Order& own = of[v];
-    if (own.size() > kWidest) return 2 * most + 1;
-    found += static_cast<double>(std::uint64_t{4} << own.size());
+    if (own.size() > kWidest) return kTooMany;
+    entries[v] = static_cast<double>(std::uint64_t{2} << own.size());
+    found += 2 * entries[v];
     for (const std::uint32_t u : own) {
       joined.clear();
       std::set_union(of[u].begin(), of[u].end(), own.begin(), own.end(),
@@ -69,6 +75,28 @@ double operations(std::vector<Order> of, const Order* given, Order& order, doubl
       std::erase_if(joined, [&](std::uint32_t x) { return x == u || x == v; });
       of[u] = joined;
     }
+  }
+  if (found > most) return kTooMany;
+  // Clauses are added to the table of the first one of their variables that goes, as many at once
+  // as have few variables together.
+  std::vector<std::size_t> place(n);
+  for (std::size_t i = 0; i < n; ++i) place[order[i]] = i;
+  std::vector<Order> together(n);
+  for (std::size_t c = 0; c < f.count; ++c) {
+    Order own;
+    std::size_t first = n;
+    for (std::int32_t i = f.offsets[c]; i < f.offsets[c + 1]; ++i) {
+      own.push_back(Clauses::variable(f.literals[i]));
+      first = std::min(first, place[own.back()]);
+    }
+    if (first == n) continue;
+    std::sort(own.begin(), own.end());
+    Order& some = together[first];
+    joined.clear();
+    std::set_union(some.begin(), some.end(), own.begin(), own.end(), std::back_inserter(joined));
+    const bool begins = some.empty() || joined.size() > kJoined;
+    if (begins) found += kAdded * entries[order[first]];
+    some = begins ? own : joined;
   }
   return found;
 }
@@ -277,8 +305,8 @@ Plan plan(const nb::object& formula, double most) {
     const std::vector<Order> of = neighbours(f);
     Order given(f.variables);
     std::iota(given.begin(), given.end(), 0u);
-    least = operations(of, nullptr, best, most);
-    const double found = operations(of, &given, other, most);
+    least = operations(f, of, nullptr, best, most);
+    const double found = operations(f, of, &given, other, most);
     if (found < least) {
       least = found;
       best.swap(other);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,8 +11,9 @@ from numpy.typing import NDArray
 from hardscape import native
 from hardscape.maxsat.formula import Formula
 
-#: Operations at most, a tenth of a second or two, and seconds of each; costs are sums below 2^62.
-_MOST, _EACH = 1e8, 2e-9
+#: Operations at most without those that add clauses, a tenth of a second or two, and seconds of each; costs are
+#: sums below 2^62.
+_MOST, _EACH = 1e8, 1.6e-9
 _MOST_COST = 2**62
 #: Variables and literals above which to look for an order takes long.
 _VARIABLES, _LITERALS = 2_000, 20_000
@@ -33,7 +35,7 @@ class Tables:
         if formula.total_weight >= _MOST_COST:
             return None
         operations, order = native.core.maxsat.elimination_plan(formula, _MOST)
-        return None if operations > _MOST else cls(formula, order, _EACH * operations)
+        return None if math.isinf(operations) else cls(formula, order, _EACH * operations)
 
     def solve(self, stop: NDArray[np.uint8]) -> tuple[int, NDArray[np.uint8] | None] | None:
         """Least cost and an assignment, or None for that where the hard clauses contradict one another.
