@@ -13,7 +13,7 @@ from hardscape.maxsat.formula import Formula
 
 #: Operations at most without those that add clauses, a tenth of a second or two, and seconds of each; costs are
 #: sums below 2^62.
-_MOST, _EACH = 1e8, 1.6e-9
+_MOST, _EACH = 1e8, 1.7e-9
 _MOST_COST = 2**62
 #: Variables and literals above which to look for an order takes long.
 _VARIABLES, _LITERALS = 2_000, 20_000
