@@ -26,8 +26,9 @@ _DECIDED, _MOST_DECIDED, _LONGER, _SHORTER = 100, 800, 1.1, 1.5
 _ASSUMED = 0.3, 0.97
 #: After so many moves in vain what was refused is asked for again: the solver has learnt meanwhile.
 _AGAIN = 60
-#: Conflicts of a question of the opening, and literals that the solver assigns in all of them, about.
-_OPENING, _OPENED = 1000, 1_000_000
+#: Conflicts of a question of the opening; literals that the solver assigns in all of them, about, at most; and
+#: times as often as a variable occurs in the mean, which is what takes long.
+_OPENING, _OPENED, _LOOKED_AT = 1000, 1_000_000, 16_000_000
 #: Most conflicts of a question for a first assignment; the first ones have fewer, and each twice as many as
 #: before.
 _MOST = 100 * CONFLICTS
@@ -177,8 +178,9 @@ class Swapping(Asking):
                 self._solver.set_phases([*self._near, *self._wishes])
 
     def _begin_opening(self) -> None:
+        occurring = len(self._formula.literals) / self._formula.num_variables
         self._levels = levels_of(list(self._weight.values()))[::-1]
-        self._opened = self._assigned() + _OPENED
+        self._opened = self._assigned() + int(min(_OPENED, _LOOKED_AT / occurring))
 
     def _open(self) -> None:
         """Ask for all wishes of some weight, and drop the lightest of those that contradict one another.
