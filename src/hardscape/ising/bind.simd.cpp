@@ -4,7 +4,6 @@
 namespace hardscape::ising {
 
 void bind_annealing(nb::module_& module);
-void bind_cliques(nb::module_& module);
 void bind_cycles(nb::module_& module);
 void bind_exact(nb::module_& module);
 void bind_exhaustive(nb::module_& module);
@@ -28,7 +27,6 @@ const native::Family family("ising", [](nb::module_& module) {
   bind_exact(module);
   bind_exhaustive(module);
   bind_semidefinite(module);
-  bind_cliques(module);
   bind_cycles(module);
   bind_within(module);
 });

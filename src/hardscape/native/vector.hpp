@@ -4,6 +4,10 @@
 
 #include <cstddef>
 
+#if defined(HARDSCAPE_ONCE)
+#error "what is built once has no level"
+#endif
+
 namespace hardscape {
 
 #if defined(__AVX512F__)

@@ -93,7 +93,7 @@ class CliqueWork(BranchingWork):
         n = terms.num_spins
         order = list(range(n - 1, -1, -1)) if self.lexical else qubo.order(terms.symmetric)
         matrix = qubo.matrix
-        return native.vector.ising.clique_search(
+        return native.core.ising.clique_search(
             to_limbs([qubo.linear[i] for i in order], qubo.limbs),
             to_limbs([matrix[i][j] for i in order for j in order], qubo.limbs),
             to_limbs([qubo.offset], qubo.limbs)[0],

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "ising/methods/exhaustive/block.hpp"
+#include "ising/methods/exhaustive/block/block.hpp"
 #include "native/random.hpp"
 #include "native/wide.hpp"
 

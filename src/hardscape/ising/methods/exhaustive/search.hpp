@@ -18,7 +18,7 @@
 #include <tuple>
 #include <vector>
 
-#include "ising/methods/exhaustive/block.hpp"
+#include "ising/methods/exhaustive/block/block.hpp"
 #include "ising/methods/exhaustive/crew.hpp"
 #include "ising/methods/exhaustive/pool.hpp"
 #include "ising/methods/exhaustive/walk.hpp"

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "ising/methods/exhaustive/block.hpp"
+#include "ising/methods/exhaustive/block/block.hpp"
 #include "ising/methods/exhaustive/nodes.hpp"
 #include "ising/methods/exhaustive/pool.hpp"
 #include "ising/methods/patience.hpp"
@@ -140,12 +140,8 @@ class BlockWalk : public Nodes<Limbs, Code> {
         return;
       }
     }
-    alignas(64) std::int16_t field[16];
-    const Fields half = Fields{} + (shape_.filter_shift ? 1 << (shape_.filter_shift - 1) : 0);
-    const Fields scaled = (walk.low_field + half) >> shape_.filter_shift;
-    for (int i = 0; i < kLow; ++i) field[i] = static_cast<std::int16_t>(scaled[i]);
-    block_fields(tables_, field, walk.block);
-    const std::int16_t least = block_minimum(tables_, walk.block);
+    const std::int16_t least =
+        block_minimum(tables_, walk.low_field, shape_.filter_shift, walk.block);
     const std::int64_t cut = room >> shape_.filter_shift;
     if (least <= cut) {
       ++visit.statistics.opened;

@@ -19,7 +19,7 @@
 
 #include "ising/methods/exhaustive/pool.hpp"
 #include "ising/methods/patience.hpp"
-#include "ising/methods/semidefinite/elliptope.hpp"
+#include "ising/methods/semidefinite/elliptope/elliptope.hpp"
 #include "ising/methods/semidefinite/leaf.hpp"
 #include "ising/methods/semidefinite/long_code.hpp"
 #include "native/wide.hpp"
@@ -394,28 +394,24 @@ class Branching {
   void search_leaf(int p, const Node& node, Task& task) const {
     const int open = n_ - p;
     ++task.counted.leaves;
-    Leaf::Fields fields{};
-    std::array<Leaf::Fields, kLeafSpins> couplings{};
+    LeafFields fields{};
+    std::array<LeafFields, kLeafSpins> couplings{};
     for (int q = 0; q < open; ++q) {
       fields[q] = fine(node.fields[q]);
       for (int r = 0; r < open; ++r) couplings[q][r] = q == r ? 0 : fine_[at(p + q, p + r)];
     }
-    std::uint64_t version = ~task.pool.version();
-    double most = 0;
-    const auto limit = [&] {
+    const auto limit = [&] { return task.pool.bounded() ? wanted(node, open, task.pool) : 0x1p60; };
+    std::uint64_t version = task.pool.version();
+    double most = limit();
+    search_spins(open, fields, couplings, most, [&](std::uint32_t down) {
+      ++task.counted.candidates;
+      offer(p, node, down, task);
       if (version != task.pool.version()) {
         version = task.pool.version();
-        most = task.pool.bounded() ? wanted(node, open, task.pool) : 0x1p60;
+        most = limit();
       }
       return most;
-    };
-    Leaf(open, fields, couplings)
-        .search(
-            [&](std::uint32_t down, double) {
-              ++task.counted.candidates;
-              offer(p, node, down, task);
-            },
-            limit);
+    });
     task.pool.compact();  // the next bounds profit from what was found
   }
 

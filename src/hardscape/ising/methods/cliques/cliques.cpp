@@ -16,6 +16,7 @@
 #include "ising/methods/lists.hpp"
 #include "ising/methods/patience.hpp"
 #include "native/arrays.hpp"
+#include "native/family.hpp"
 #include "native/wide.hpp"
 
 namespace hardscape::ising {
@@ -356,9 +357,7 @@ std::unique_ptr<AnyCovering> make_branching(Matrix<std::uint64_t> linear,
   return for_widths(offset.shape(0), gauge.shape(0), made);
 }
 
-}  // namespace
-
-void bind_cliques(nb::module_& module) {
+const native::Family family("ising", [](nb::module_& module) {
   nb::class_<AnyCovering>(module, "CliqueSearch")
       .def("run", &AnyCovering::run, nb::arg("places"), nb::arg("first"), nb::arg("last"),
            nb::arg("wanted"), nb::arg("threshold").none(), nb::arg("window").none(),
@@ -372,6 +371,7 @@ void bind_cliques(nb::module_& module) {
              nb::arg("offset"), nb::arg("label"), nb::arg("down_is_one"), nb::arg("lexical"),
              nb::arg("gauge"),
              "Prepare a search of one QUBO, variables in the order of branching.");
-}
+});
 
+}  // namespace
 }  // namespace hardscape::ising

@@ -1,66 +1,36 @@
-// The 16-bit filter over one block: the 2^14 states that share all spins but the 14 low ones.
-//
-// The low spins are split in A (8 spins, index x) and B (6 spins, index b). In units of the filter,
-//   E(x, b) = t[x] + D[b][x] + e[b],
-// where D, the cross terms, are constants of the instance, and t and e hold the fields of the
-// block. D changes sign when all spins of B flip, so one load serves b and its complement.
-#pragma once
+// The filter over one block, in the widest vectors.
+#include "ising/methods/exhaustive/block/block.hpp"
 
 #include <algorithm>
 #include <cstdint>
 
 namespace hardscape::ising {
-
-inline constexpr int kSpinsA = 8, kSpinsB = 6, kLow = kSpinsA + kSpinsB;
-inline constexpr int kStatesA = 1 << kSpinsA, kStatesB = 1 << kSpinsB;
+namespace {
 
 #if defined(__AVX512BW__)
-inline constexpr int kLanes = 32;
+constexpr int kLanes = 32;
 #elif defined(__AVX2__)
-inline constexpr int kLanes = 16;
+constexpr int kLanes = 16;
 #else
-inline constexpr int kLanes = 8;
+constexpr int kLanes = 8;
 #endif
-inline constexpr int kVectors = kStatesA / kLanes;
-inline constexpr int kTile = 8;  // accumulators that stay in registers
+constexpr int kVectors = kStatesA / kLanes;
+constexpr int kTile = 8;  // accumulators that stay in registers
 
 using Shorts = std::int16_t __attribute__((vector_size(2 * kLanes)));
 using Words = std::int32_t __attribute__((vector_size(2 * kLanes)));
-using Fields = std::int32_t __attribute__((vector_size(64)));  // 16 lanes, one a low spin
-
 // Keeps the compiler from loading a value again for each of its two uses: loads are the bottleneck.
-inline Shorts in_register(Shorts a) {
+Shorts in_register(Shorts a) {
 #if defined(__x86_64__)
   asm("" : "+v"(a));
 #endif
   return a;
 }
 
-inline Shorts lower(Shorts a, Shorts b) { return a < b ? a : b; }
-
-// +1 for an even, -1 for an odd bit: spin of bit i in index x, as everywhere in this family.
-inline constexpr int spin(std::uint64_t x, int i) { return (x >> i) & 1 ? -1 : 1; }
-
-struct BlockTables {
-  alignas(64) std::int16_t cross[kStatesB / 2][kStatesA];  // D[b][x] for b below its complement
-  alignas(64) std::int16_t pairs_a[kStatesA];              // couplings inside A
-  alignas(64) std::int32_t pairs_b[kStatesB];              // couplings inside B
-};
-
-struct BlockValues {
-  alignas(64) std::int16_t t[kStatesA];
-  alignas(64) std::int32_t e[kStatesB];       // twice in a word, for a broadcast of 32 bits
-  alignas(64) std::int16_t lowest[kStatesA];  // min over b of E(x, b)
-
-  std::int16_t at(const BlockTables& tables, int x, int b) const {
-    const int complement = kStatesB - 1 - b;
-    const int cross = b < complement ? tables.cross[b][x] : -tables.cross[complement][x];
-    return static_cast<std::int16_t>(t[x] + cross + static_cast<std::int16_t>(e[b]));
-  }
-};
+Shorts lower(Shorts a, Shorts b) { return a < b ? a : b; }
 
 // Sets t and e from the fields of the low spins, already in units of the filter.
-inline void block_fields(const BlockTables& tables, const std::int16_t* field, BlockValues& out) {
+void block_fields(const BlockTables& tables, const std::int16_t* field, BlockValues& out) {
   Shorts t[kVectors];
   t[0] = Shorts{};
   int bit = 0;
@@ -104,7 +74,7 @@ inline void block_fields(const BlockTables& tables, const std::int16_t* field, B
 }
 
 // Fills out.lowest and returns the least of it.
-inline std::int16_t block_minimum(const BlockTables& tables, BlockValues& out) {
+std::int16_t block_minimum(const BlockTables& tables, BlockValues& out) {
   Shorts least = Shorts{} + std::int16_t{32767};
   for (int tile = 0; tile < kVectors; tile += kTile) {
     Shorts best[kTile];
@@ -129,6 +99,18 @@ inline std::int16_t block_minimum(const BlockTables& tables, BlockValues& out) {
   std::int16_t result = 32767;
   for (int lane = 0; lane < kLanes; ++lane) result = std::min<std::int16_t>(result, least[lane]);
   return result;
+}
+
+}  // namespace
+
+std::int16_t block_minimum(const BlockTables& tables, const Fields& low_field, int shift,
+                           BlockValues& out) {
+  alignas(64) std::int16_t field[16];
+  const Fields half = Fields{} + (shift ? 1 << (shift - 1) : 0);
+  const Fields scaled = (low_field + half) >> shift;
+  for (int i = 0; i < kLow; ++i) field[i] = static_cast<std::int16_t>(scaled[i]);
+  block_fields(tables, field, out);
+  return block_minimum(tables, out);
 }
 
 }  // namespace hardscape::ising

@@ -1,14 +1,5 @@
-// Lower bounds on pair energies of +-1 variables: semidefinite, with triangle inequalities.
-//
-// Let W be symmetric with a zero diagonal, and l_t >= 0 multipliers of triangle inequalities
-// a x_ij + b x_ik + c x_jk >= -1 with a, b, c = +-1 and abc = 1, which products x_ij = s_i s_j of
-// +-1 variables satisfy. With M = W less the multipliers at their pairs, and for any y,
-//   sum_{i<j} W_ij s_i s_j  >=  m/2 * least eigenvalue of (M + diag y)  -  sum y / 2  -  sum l.
-// y and l are sought in single precision: l by ascent, y and the matrix X = V V^T of least energy
-// under M by coordinate descent on unit vectors of rank 16 (P.-W. Wang, W.-C. Chang, J. Z. Kolter,
-// arXiv:1706.00476). `proven` then checks the inequality for these y and l in double precision:
-// docs/theory/spectrum.md.
-#pragma once
+// The search for multipliers and y in single precision.
+#include "ising/methods/semidefinite/elliptope/elliptope.hpp"
 
 #include <algorithm>
 #include <array>
@@ -16,20 +7,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "ising/methods/patience.hpp"
 #include "ising/methods/semidefinite/dual.hpp"
-#include "ising/methods/semidefinite/proof.hpp"
-#include "native/vector.hpp"
+#include "ising/methods/semidefinite/elliptope/proof.hpp"
+#include "ising/methods/semidefinite/elliptope/sixteen.hpp"
 
 namespace hardscape::ising {
 
-class Elliptope {
+class Elliptope::Descent {
  public:
-  // Whether the pair energy of the matrix `w` (m, m), whose entries are integers, is proven to be
-  // above `target`. `dual` is where to begin, and then where the search ended. `dogged` if it
-  // shall go on for as long as it gains anything.
   bool exceeds(int m, const double* w, double target, Dual& dual, bool dogged,
                const volatile std::uint8_t* stop) {
     begin(m, w, dual);
@@ -59,7 +48,6 @@ class Elliptope {
     return leave(dual, false);
   }
 
-  // Goes on a little, for children to go on from, where nothing can be proven.
   void improve(int m, const double* w, Dual& dual) {
     begin(m, w, dual);
     sweep(triangles_.empty() ? 60 : 10);
@@ -67,7 +55,6 @@ class Elliptope {
     leave(dual, false);
   }
 
-  // A proven lower bound on the pair energy after so many rounds; minus infinity if none is found.
   double bound(int m, const double* w, int rounds, Dual& dual) {
     begin(m, w, dual);
     sweep(triangles_.empty() ? 60 : 10);
@@ -161,7 +148,8 @@ class Elliptope {
   void draw_vectors() {
     vectors_.resize(m_);
     std::uint64_t state = 1;
-    for (Sixteen& v : vectors_) {
+    for (int i = 0; i < m_; ++i) {
+      Sixteen& v = vector(i);
       for (int k = 0; k < 16; ++k) {
         state = state * 6364136223846793005u + 1442695040888963407u;
         const auto drawn = static_cast<float>(state >> 40) * 0x1p-23f - 1;
@@ -170,6 +158,8 @@ class Elliptope {
       v.scale(1 / std::max(v.norm(), 1e-6f));
     }
   }
+
+  Sixteen& vector(int i) { return reinterpret_cast<Sixteen*>(vectors_.data())[i]; }
 
   float* row(std::vector<Part>& matrix, int i) const {
     return reinterpret_cast<float*>(matrix.data()) + static_cast<std::size_t>(i) * width_;
@@ -213,17 +203,17 @@ class Elliptope {
         std::array<Sixteen, 4> sums{};
         int j = 0;
         for (; j + 3 < m_; j += 4) {
-          for (int k = 0; k < 4; ++k) sums[k].add(weights[j + k], vectors_[j + k]);
+          for (int k = 0; k < 4; ++k) sums[k].add(weights[j + k], vector(j + k));
         }
-        for (; j < m_; ++j) sums[0].add(weights[j], vectors_[j]);
+        for (; j < m_; ++j) sums[0].add(weights[j], vector(j));
         sums[0] += sums[1];
         sums[2] += sums[3];
         sums[0] += sums[2];
         const float length = sums[0].norm();
         length_[i] = length;
         if (length > 1e-12f) {
-          vectors_[i] = sums[0];
-          vectors_[i].scale(-1 / length);
+          vector(i) = sums[0];
+          vector(i).scale(-1 / length);
         }
       }
     }
@@ -243,7 +233,7 @@ class Elliptope {
     float* across = reinterpret_cast<float*>(across_.data());
     for (int i = 0; i < m_; ++i) {
       for (int k = 0; k < 16; ++k) {
-        across[static_cast<std::size_t>(k) * width_ + i] = vectors_[i].at(k);
+        across[static_cast<std::size_t>(k) * width_ + i] = vector(i).at(k);
       }
     }
     for (int i = 0; i < m_; ++i) {
@@ -251,7 +241,7 @@ class Elliptope {
       for (int block = 0; block < blocks; ++block) {
         Part sum{};
         for (int k = 0; k < 16; ++k) {
-          sum += vectors_[i].at(k) * across_[static_cast<std::size_t>(k) * blocks + block];
+          sum += vector(i).at(k) * across_[static_cast<std::size_t>(k) * blocks + block];
         }
         to[block] = sum;
       }
@@ -410,7 +400,7 @@ class Elliptope {
   double scale_ = 1;
   float cut_ = 0;
   std::vector<Part> matrix_, gram_, across_;
-  std::vector<Sixteen> vectors_;
+  std::vector<Unit> vectors_;
   std::vector<float> length_, inverse_;
   std::vector<Triangle> triangles_;
   Active active_;
@@ -418,5 +408,19 @@ class Elliptope {
   std::vector<std::uint64_t> seen_;
   Proof proof_;
 };
+
+Elliptope::Elliptope() : descent_(std::make_unique<Descent>()) {}
+Elliptope::~Elliptope() = default;
+
+bool Elliptope::exceeds(int m, const double* w, double target, Dual& dual, bool dogged,
+                        const volatile std::uint8_t* stop) {
+  return descent_->exceeds(m, w, target, dual, dogged, stop);
+}
+
+void Elliptope::improve(int m, const double* w, Dual& dual) { descent_->improve(m, w, dual); }
+
+double Elliptope::bound(int m, const double* w, int rounds, Dual& dual) {
+  return descent_->bound(m, w, rounds, dual);
+}
 
 }  // namespace hardscape::ising
