@@ -66,11 +66,10 @@ class Search(Protocol):
 
 
 class _Held(NamedTuple):
-    """A variable, its value, and whether the other one is left to be tried."""
+    """A variable, and its value."""
 
     column: int
     value: float
-    open: bool
 
     @property
     def literal(self) -> int:
@@ -80,7 +79,19 @@ class _Held(NamedTuple):
     @property
     def other(self) -> _Held:
         """Its other value."""
-        return _Held(self.column, 1 - self.value, open=False)
+        return _Held(self.column, 1 - self.value)
+
+
+class _Node(NamedTuple):
+    """What is held, and the least vertex under that, near which not all was tried."""
+
+    held: tuple[_Held, ...]
+    vertex: Vertex
+
+    @property
+    def literals(self) -> list[int]:
+        """What is held, as literals."""
+        return [each.literal for each in self.held]
 
 
 def whole_vertices(
@@ -91,51 +102,77 @@ def whole_vertices(
     Between them are `RESTS`.
 
     The search looks around those that are not whole. Where that does not try all, a variable near to a half
-    is held whose price is high, first at the value that costs more: most often the other one is then not to
-    be tried. Where all was tried at the end, the search is told.
+    is held whose price is high, at either value: most often the one that costs more is then not to be tried
+    any further, and else what lies near the cheaper vertex is tried first. Where all was tried at the end, the
+    search is told.
     """
-    program = _Program(formula, search.rows())
-    held: list[_Held] = []
-    most, pivots = _FIRST, _ALL
-    solution = rested = 0
-    sure, last = True, None
-    while True:
-        if solution >= rested + most or program.pivots >= pivots:
+    tree = _Tree(_Program(formula, search.rows()), search, known, formula.num_variables)
+    yield from tree.walk()
+
+
+class _Tree:
+    """Branch and bound."""
+
+    def __init__(
+        self, program: _Program, search: Search, known: Callable[[], float], variables: int
+    ) -> None:
+        self._program, self._search, self._known = program, search, known
+        self._variables = variables
+        self._solutions = self._rested = 0
+        self._most, self._pivots = _FIRST, _ALL
+        self._sure = True  # whether all else was tried in integers
+        self._last: Vertex | None = None
+
+    def walk(self) -> Iterator[NDArray[np.uint8] | None]:
+        """See `whole_vertices`."""
+        nodes: list[_Node] = []
+        yield from self._solve((), nodes)
+        while nodes:
+            node = nodes.pop()
+            if not self._program.may_be_less(node.vertex, self._known()):
+                self._sure &= self._search.look(node.vertex, node.literals, self._program.weights)
+                continue
+            first = self._program.dearer(node.vertex.values)
+            under: list[_Node] = []
+            for each in (first, first.other):
+                yield from self._solve((*node.held, each), under)
+            nodes += sorted(under, key=lambda each: -each.vertex.cost)
+        if self._sure:
+            self._search.close()
+
+    def _solve(
+        self, held: tuple[_Held, ...], nodes: list[_Node]
+    ) -> Iterator[NDArray[np.uint8] | None]:
+        """Look around the vertex under what is held, which becomes a node where more is to be tried."""
+        program = self._program
+        if self._solutions >= self._rested + self._most or program.pivots >= self._pivots:
             yield RESTS
-            rested, most, pivots = solution, _FIRST, program.pivots + _ALL
+            self._rested, self._most, self._pivots = self._solutions, _FIRST, program.pivots + _ALL
+        program.hold(held)
         vertex = program.solved()
-        if not solution and (vertex is None or vertex.cost < _NEAR * known() < math.inf):
-            return
-        solution += 1
-        best = known()
-        column = -1 if vertex is None else program.divided(vertex.values)
-        if vertex is not None and column < 0 and program.may_be_less(vertex, best):
-            most = _SOLUTIONS
-            yield vertex.values[: formula.num_variables].round().astype(np.uint8)
-        # Where no values are left, those of before say what else is to be tried.
-        last = vertex or last
-        tried = last is not None and search.look(last, [x.literal for x in held], program.weights)
-        if tried or known() < best:
-            most = _SOLUTIONS
-        yield None
-        if (
-            vertex is not None
-            and column >= 0
-            and not tried
-            and program.may_be_less(vertex, known())
+        if not self._solutions and (
+            vertex is None or vertex.cost < _NEAR * self._known() < math.inf
         ):
-            held.append(_Held(column, program.dearer(column, vertex.values), open=True))
-            program.hold(held[-1])
-            continue
-        sure = sure and tried
-        while held and not held[-1].open:
-            program.release(held.pop())
-        if not held:
-            break
-        held.append(held.pop().other)
-        program.hold(held[-1])
-    if sure:
-        search.close()
+            self._sure = False
+            return
+        self._solutions += 1
+        best = self._known()
+        whole = vertex is not None and program.divided(vertex.values) < 0
+        if vertex is not None and whole and program.may_be_less(vertex, best):
+            self._most = _SOLUTIONS
+            yield vertex.values[: self._variables].round().astype(np.uint8)
+        # Where no values are left, those of before say what else is to be tried.
+        self._last = last = vertex or self._last
+        tried = last is not None and self._search.look(
+            last, [each.literal for each in held], program.weights
+        )
+        if tried or self._known() < best:
+            self._most = _SOLUTIONS
+        yield None
+        if vertex is None or whole or tried or not program.may_be_less(vertex, self._known()):
+            self._sure &= tried
+        else:
+            nodes.append(_Node(held, vertex))
 
 
 class _Program:
@@ -155,20 +192,21 @@ class _Program:
         self._step = float(np.gcd.reduce(formula.weights[~formula.hard]))
         self.weights = abs(prices) + abs(prices).mean()
         self._program: Program | None = None
+        self._held: tuple[_Held, ...] = ()
         self.pivots = 0  # so far
         if len(rows[1]):
             limit = max(_PIVOTS, len(formula.literals) // _EACH)
             self._program = Program(prices, *rows, simplex_iteration_limit=limit, **_FAST)
 
-    def hold(self, held: _Held) -> None:
-        """Hold a variable at its value."""
-        if self._program is not None:
-            self._program.hold(held.column, held.value, held.value)
-
-    def release(self, held: _Held) -> None:
-        """Let a variable have either value."""
-        if self._program is not None:
-            self._program.hold(held.column, 0, 1)
+    def hold(self, held: tuple[_Held, ...]) -> None:
+        """Hold these variables at their values, and let all others have either one."""
+        if self._program is None:
+            return
+        for each in set(self._held).difference(held):
+            self._program.hold(each.column, 0, 1)
+        for each in set(held).difference(self._held):
+            self._program.hold(each.column, each.value, each.value)
+        self._held = held
 
     def may_be_less(self, vertex: Vertex, known: float) -> bool:
         """Whether an assignment that is better than the one known may cost no less than a vertex."""
@@ -181,10 +219,11 @@ class _Program:
             return -1
         return int((parts * self.weights).argmax())
 
-    def dearer(self, column: int, values: NDArray[np.float64]) -> float:
-        """The value that costs more, or the nearer one where both cost as much."""
+    def dearer(self, values: NDArray[np.float64]) -> _Held:
+        """That variable, at the value that costs more, or the nearer one where both cost as much."""
+        column = self.divided(values)
         price = self._prices[column]
-        return float(price > 0) if price else float(values[column].round())
+        return _Held(column, float(price > 0) if price else float(values[column].round()))
 
     def solved(self) -> Vertex | None:
         """The least vertex; None where there is none, or it is not found soon."""
