@@ -20,6 +20,7 @@ from hardscape.maxsat.methods.exact.pace import (
     Pace,
     asks_in_vain,
     leads,
+    programs_first,
     proof_pays,
 )
 from hardscape.maxsat.methods.exact.proof import Proof
@@ -119,7 +120,7 @@ class Exact(Method):
 
         Returns tables that wait while a proof has as long as they take, which is over sooner at times.
         """
-        walk, incumbent = partial(self._walk, task, local, pace), task.incumbent
+        walk = partial(self._walk, task, local, pace)
         walk(_BEFORE_TABLES)
         tables, alone = self._tables(task), len(task.options.on_cpu().devices) == 1
         long = tables is not None and tables.seconds > _LONG_TABLES
@@ -129,17 +130,34 @@ class Exact(Method):
         if task.over:  # nothing of what follows is asked, which takes as long on large formulas
             return None
         at_once = _at_once(task)
-        if not at_once or task.target is not None:
-            walk(first - _BEFORE_TABLES)
+        if at_once:
+            self._walk_in_steps(task, local, pace, first)
         else:
+            walk(first - _BEFORE_TABLES)
+        if alone and not at_once:
+            self._walk_on(task, replace(local, endless=True), pace)  # one that ends begins anew
+        return tables if waits else None
+
+    def _walk_in_steps(self, task: Task, local: LocalSearch, pace: Pace, first: float) -> None:
+        """Search before a proof in this process, until a step finds nothing.
+
+        Where a target is all that is wanted the search goes on, but no further than to its first linear program
+        where the proof begins with those: counters are not all clauses to it.
+        """
+        walk, incumbent = partial(self._walk, task, local, pace), task.incumbent
+        if task.target is None:
             gets_on = incumbent.best is not None or pace.seconds < _OVERDUE * _BEFORE_TABLES
             while pace.seconds < first and gets_on:
                 known = incumbent.best, incumbent.lower
                 walk(_BEFORE_TABLES)
                 gets_on = known != (incumbent.best, incumbent.lower)
-        if alone and not at_once:
-            self._walk_on(task, replace(local, endless=True), pace)  # one that ends begins anew
-        return tables if waits else None
+            return
+        counted = programs_first(task.presolved.formula)
+        while pace.seconds < first and not task.over:
+            if counted and any(each.solved for each in (local.kept or {}).values()):
+                return
+            left = first - pace.seconds
+            walk(min(_BEFORE_TABLES, left) if counted else left)
 
     def _walk(self, task: Task, local: LocalSearch, pace: Pace, turn: float) -> None:
         """Search for so long."""

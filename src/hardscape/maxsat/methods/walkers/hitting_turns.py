@@ -58,17 +58,29 @@ class HittingTurns:
         self._go_on = _LATER * len(formula.literals)  # with these, after so many flips
         self._late: dict[Search, int] = {}
         self.opens = True  # whether not both of the first searches have had their turns
+        self.solved = False  # whether a linear program was, and others would follow
 
     def turns(self, initial: NDArray[np.uint8] | None, turn: int) -> Iterator[tuple[Search, int]]:
         """Searches in turn, from a first assignment or none, and how many flips each has."""
+        formula, weighing = self._walker.work.formula, None
         if self._weighs:
             weighing = self._begin_weighing(initial)
             yield weighing, turn
             initial = weighing.best()
         hitting = self._searches.hitting(initial)
-        yield from self._first_cores(hitting, turn)
+        programs = self._first and not self._weighs and vertex_pays(formula)
+        soon = programs and len(formula.literals) <= _SOON
+        yield hitting, turn // _BEFORE_SOON if soon else turn
+        if soon and hitting.cost()[0] > 0:  # a vertex is seldom near to what it cannot satisfy
+            weighing = self._begin_weighing(initial)
+            yield weighing, turn
+        if programs:
+            self._vertices = self._vertex_turns(hitting, turn)
+        if soon:
+            yield from self._until_a_rest()
         if not self._weighs:
             yield from self._more_cores(hitting, turn)
+        if weighing is None:
             weighing = self._begin_weighing(initial)
             yield from self._first_weighing(weighing, turn)
         self.opens = False
@@ -78,17 +90,6 @@ class HittingTurns:
         """Clause weighting, which goes its own way from a first assignment or none."""
         self._standing.apart = weighing = self._searches.weighing(initial)
         return weighing
-
-    def _first_cores(self, hitting: Hitting, turn: int) -> Iterator[tuple[Search, int]]:
-        """The first turn of the search by cores, and linear programs of small formulas."""
-        formula = self._walker.work.formula
-        programs = self._first and not self._weighs and vertex_pays(formula)
-        soon = programs and len(formula.literals) <= _SOON
-        yield hitting, turn // _BEFORE_SOON if soon else turn
-        if programs:
-            self._vertices = self._vertex_turns(hitting, turn)
-        if soon:
-            yield from self._until_a_rest()
 
     def _more_cores(self, hitting: Hitting, turn: int) -> Iterator[tuple[Search, int]]:
         """The search by cores before clause weighting, on and on while few wishes hit them all."""
@@ -174,6 +175,7 @@ class HittingTurns:
             if found is RESTS:
                 yield None
                 continue
+            self.solved = True
             if found is not None:
                 hitting.adopt(found, self._walker.stop)
             if hitting.cost()[0] == 0:  # else it may have nothing yet

@@ -186,6 +186,11 @@ class Walker:
         """Whether the searches that come first have not had their turns."""
         return self._schedule.opens
 
+    @property
+    def solved(self) -> bool:
+        """Whether a linear program was solved, and others would follow."""
+        return self._schedule.solved
+
     def walk(self, seconds: float = math.inf, *, busy: bool = False) -> bool:
         """Search for so long, by the processor's time if `busy`; False if stopped before the end."""
         clock = time.thread_time if busy else time.monotonic

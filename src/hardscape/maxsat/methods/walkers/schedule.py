@@ -64,7 +64,17 @@ class Schedule:
         self._searches = Searches(walker, stream)
         self.standing = Standing(walker, walker.work.formula)
         self.asking = False  # a solver whether all clauses can hold, where none is hard
-        self.opens = False  # whether not all of the searches that come first have had their turns
+        self._hitting: HittingTurns | None = None
+
+    @property
+    def opens(self) -> bool:
+        """Whether not all of the searches that come first have had their turns."""
+        return self._hitting is not None and self._hitting.opens
+
+    @property
+    def solved(self) -> bool:
+        """Whether a linear program was, and others would follow."""
+        return self._hitting is not None and self._hitting.solved
 
     def __iter__(self) -> Iterator[tuple[Search, int]]:
         """Searches in turn, and how many flips each has."""
@@ -92,10 +102,8 @@ class Schedule:
             self.standing.leave(diagnosing)
         if size <= _MOST_SWAPPED and mixed and not cover:
             told = self._walker, self._searches, self.standing
-            turns = HittingTurns(*told, first=not self._stream)
-            for each in turns.turns(self._initial, turn // _SHORT):
-                self.opens = turns.opens
-                yield each
+            self._hitting = HittingTurns(*told, first=not self._stream)
+            yield from self._hitting.turns(self._initial, turn // _SHORT)
             return
         if mixed and not cover and size <= _MOST_LITERALS and wishes_are_literals(formula):
             yield from self._opened_turns(turn)
