@@ -82,10 +82,16 @@ class ReducedCosts {
     std::int64_t multiplier;
     std::uint32_t least, holds;
   };
+  // How far what was decided has been followed.
+  struct Followed {
+    std::size_t counted = 0;        // of the trail
+    std::size_t kept = 0, met = 0;  // variables and rows, the dear ones first, that are too dear
+    std::int64_t spent = 0;
+  };
   struct Branch {
     std::uint32_t literal, level;
-    std::size_t counted, at;  // of the trail and of the order
-    std::int64_t spent;
+    std::size_t at;  // of the order
+    Followed followed;
     bool other;  // whether its negation is tried
   };
 
@@ -109,16 +115,18 @@ class ReducedCosts {
     const std::size_t variables = vertex.value.size();
     held_ = vertex.held;
     prefers_.resize(variables);
-    order_.resize(variables);
     part_.resize(variables);
-    std::iota(order_.begin(), order_.end(), 0u);
-    for (std::size_t v = 0; v < variables; ++v) {
+    order_.clear();
+    for (std::uint32_t v = 0; v < variables; ++v) {
       prefers_[v] = vertex.value[v] >= 0.5;
       part_[v] = std::abs(vertex.value[v] - prefers_[v]);
       part_[v] = part_[v] > kWhole ? part_[v] * weight[v] : 0;
+      if (part_[v] > 0) order_.push_back(v);
     }
     std::stable_sort(order_.begin(), order_.end(),
                      [&](auto a, auto b) { return part_[a] > part_[b]; });
+    for (std::uint32_t v = 0; v < variables; ++v)
+      if (!(part_[v] > 0)) order_.push_back(v);
     pay(vertex);
   }
 
@@ -145,15 +153,22 @@ class ReducedCosts {
       for (const std::uint32_t l : rows_[r]) {
         if (l & 1) least_ -= q;
         price_[l >> 1] += l & 1 ? q : -q;
-        of_[l].push_back(static_cast<std::uint32_t>(paid_.size()));
       }
       paid_.push_back({r, q, rows_.least[r], 0});
     }
+    std::stable_sort(paid_.begin(), paid_.end(),
+                     [](const Paid& a, const Paid& b) { return a.multiplier > b.multiplier; });
+    for (std::uint32_t i = 0; i < paid_.size(); ++i)
+      for (const std::uint32_t l : rows_[paid_[i].row]) of_[l].push_back(i);
+    dear_.clear();
     for (std::size_t v = 0; v < price_.size(); ++v) {
       cheap_[v] = price_[v] < 0 || (price_[v] == 0 && prefers_[v]);
       if (price_[v] < 0) least_ += price_[v];
       price_[v] = std::abs(price_[v]);
+      if (price_[v] > 0) dear_.push_back(static_cast<std::uint32_t>(v));
     }
+    std::stable_sort(dear_.begin(), dear_.end(),
+                     [&](auto a, auto b) { return price_[a] > price_[b]; });
   }
 
   // Whether all that spends no more was tried; what is `offered` says what may be spent from then
@@ -172,7 +187,7 @@ class ReducedCosts {
         if (at < order_.size()) {
           if (nodes-- == 0) break;
           const std::uint32_t v = order_[at], l = 2 * v + !prefers_[v];
-          branches_.push_back({l, propagation_.level(), counted_, at, spent_, false});
+          branches_.push_back({l, propagation_.level(), at, followed_, false});
           propagation_.decide(l);
           continue;
         }
@@ -182,10 +197,10 @@ class ReducedCosts {
       if (branches_.empty()) break;
       Branch& last = branches_.back();
       last.other = possible = true;
-      back(last.level, last.counted, last.spent);
+      back(last.level, last.followed);
       propagation_.decide(last.literal ^ 1);
     }
-    back(0, 0, 0);
+    back(0, {});
     return branches_.empty();
   }
 
@@ -203,47 +218,60 @@ class ReducedCosts {
   bool settle() {
     do {
       if (propagation_.propagate() != Propagation::kNone || !count()) return false;
-      looked_ += 1 + (order_.size() + paid_.size()) / kLooks;
+      ++looked_;
     } while (keep_variables() || keep_rows());
     return true;
   }
 
-  // Decides the variables that are too dear to differ; whether there were any.
+  bool too_dear(std::int64_t price) const { return price > budget_ - followed_.spent; }
+
+  // Decides the variables that are too dear to differ; whether there were any. Once they were they
+  // stay so.
   bool keep_variables() {
     const std::uint32_t before = propagation_.level();
-    for (const std::uint32_t v : order_)
-      if (price_[v] > budget_ - spent_ && propagation_.open(2 * v)) propagation_.decide(cheaper(v));
+    for (std::size_t& i = followed_.kept; i < dear_.size() && too_dear(price_[dear_[i]]); ++i)
+      if (propagation_.open(2 * dear_[i])) propagation_.decide(cheaper(dear_[i]));
     return propagation_.level() > before;
   }
 
-  // Denies what is left of rows of which no more may hold; whether there were any.
+  // Denies what is left of rows of which no more may hold; whether there was anything. They are
+  // too dear now, or have been and as many literals hold now.
   bool keep_rows() {
     const std::uint32_t before = propagation_.level();
-    for (const Paid& paid : paid_) {
-      if (paid.multiplier <= budget_ - spent_ || paid.holds != paid.least) continue;
-      for (const std::uint32_t l : rows_[paid.row])
-        if (propagation_.open(l)) propagation_.decide(l ^ 1);
-    }
+    for (std::size_t& i = followed_.met; i < paid_.size() && too_dear(paid_[i].multiplier); ++i)
+      if (paid_[i].holds == paid_[i].least) deny(paid_[i]);
+    for (const std::uint32_t i : full_) deny(paid_[i]);
+    full_.clear();
     return propagation_.level() > before;
+  }
+
+  void deny(const Paid& paid) {
+    looked_ += 1 + rows_[paid.row].size() / kLooks;
+    for (const std::uint32_t l : rows_[paid.row])
+      if (propagation_.open(l)) propagation_.decide(l ^ 1);
   }
 
   // Counts what was assigned; false where that is too much.
   bool count() {
     const auto trail = propagation_.trail();
-    for (; counted_ < trail.size(); ++counted_) {
-      const std::uint32_t l = trail[counted_];
-      if (l != cheaper(l >> 1)) spent_ += price_[l >> 1];
-      for (const std::uint32_t i : of_[l])
-        if (++paid_[i].holds > paid_[i].least) spent_ += paid_[i].multiplier;
+    for (std::size_t& t = followed_.counted; t < trail.size(); ++t) {
+      const std::uint32_t l = trail[t];
+      if (l != cheaper(l >> 1)) followed_.spent += price_[l >> 1];
+      for (const std::uint32_t i : of_[l]) {
+        const std::uint32_t holds = ++paid_[i].holds;
+        if (holds > paid_[i].least) followed_.spent += paid_[i].multiplier;
+        if (holds == paid_[i].least && i < followed_.met) full_.push_back(i);
+      }
     }
-    return spent_ <= budget_;
+    return followed_.spent <= budget_;
   }
 
-  void back(std::uint32_t level, std::size_t counted, std::int64_t spent) {
+  void back(std::uint32_t level, const Followed& followed) {
     const auto trail = propagation_.trail();
-    while (counted_ > counted)
-      for (const std::uint32_t i : of_[trail[--counted_]]) --paid_[i].holds;
-    spent_ = spent;
+    while (followed_.counted > followed.counted)
+      for (const std::uint32_t i : of_[trail[--followed_.counted]]) --paid_[i].holds;
+    followed_ = followed;
+    full_.clear();
     propagation_.back(level);
   }
 
@@ -258,12 +286,14 @@ class ReducedCosts {
   std::vector<std::vector<std::uint32_t>> of_;  // rows that are paid, of each literal
   std::vector<Paid> paid_;
   std::vector<Branch> branches_;
-  unsigned __int128 total_ = 0;  // of all prices
-  std::uint64_t step_ = 0;       // that costs are multiples of
-  int bits_ = 0;                 // of the parts of a unit
-  __int128 least_ = 0;           // in parts
-  std::size_t counted_ = 0;      // of the trail
-  std::int64_t spent_ = 0, budget_ = 0;
+  unsigned __int128 total_ = 0;      // of all prices
+  std::uint64_t step_ = 0;           // that costs are multiples of
+  int bits_ = 0;                     // of the parts of a unit
+  __int128 least_ = 0;               // in parts
+  std::vector<std::uint32_t> dear_;  // variables with a price, the dear ones first
+  std::vector<std::uint32_t> full_;  // rows that were too dear before as many literals held
+  Followed followed_;
+  std::int64_t budget_ = 0;
   std::uint64_t looked_ = 0;
 };
 
