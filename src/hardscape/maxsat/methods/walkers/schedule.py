@@ -132,7 +132,8 @@ class Schedule:
         """The same beside a search by cores, which goes on as long as few wishes hit them all, or it is best.
 
         Clause weighting is first, and where it comes close to satisfying the hard clauses no core is sought: a
-        descent of so large a formula takes as long as most of its turns.
+        descent of so large a formula takes as long as most of its turns. Nor is one before a solver that may be
+        asked has satisfied them.
         """
         first = self._initial
         violated = 0 if first is None else self._walker.work.formula.hard_violations(first)
@@ -145,18 +146,16 @@ class Schedule:
         if weighing.cost()[0] <= FEW:
             yield from self._grown_turns(weighing, turn)
             return
-        hitting = self._searches.hitting(first)
-        yield hitting, turn // _SHORT
-        until = self._walker.flips + OPENING
-        while hitting.few and not hitting.given_up and self._walker.flips < until:
-            yield hitting, turn // _SHORT
-        self.standing.follow(weighing, hitting, self._walker.stop)
-        beside: Hitting | None = hitting
-        del hitting  # its memory, where it has ended
-        vain = 0
+        beside: Hitting | None = None
+        asks, begun, vain = asks_first(self._walker.work.formula), False, 0
         for search, part in self._grown_turns(weighing, turn):
             least = weighing.cost()
-            if beside is None or beside.given_up or not (beside.few or beside.cost() <= least):
+            if search is weighing and not (begun or (asks and least[0])):
+                begun = True
+                beside = self._searches.hitting(weighing.best())
+                yield from self._first_cores(beside, turn // _SHORT)
+                self.standing.follow(weighing, beside, self._walker.stop)
+            elif beside is None or beside.given_up or not (beside.few or beside.cost() <= least):
                 beside = None  # its memory
             elif search is weighing:
                 if least < beside.cost() and not least[0]:
@@ -167,6 +166,13 @@ class Schedule:
                 vain = 0 if found else min(MOST_VAIN, vain + 1)
                 self.standing.follow(weighing, beside, self._walker.stop)
             yield search, part
+
+    def _first_cores(self, hitting: Hitting, turn: int) -> Iterator[tuple[Search, int]]:
+        """A search by cores, on and on while few wishes hit them all."""
+        yield hitting, turn
+        until = self._walker.flips + OPENING
+        while hitting.few and not hitting.given_up and self._walker.flips < until:
+            yield hitting, turn
 
     def _covering_turns(self, weighing: Weighing, turn: int) -> Iterator[tuple[Search, int]]:
         """Clause weighting and the search for covers by turns: who is behind at first may be ahead later."""
