@@ -366,6 +366,16 @@ def test_and_all_of_it_while_hard_clauses_are_violated():
     assert of(0.1, 2.0, counted=False) == 0.5
 
 
+def test_but_for_a_walker_of_which_fewer_are_violated_of_late():
+    walker, known = Pace(), Prospects(counted=True, opening=1.0)
+    walker.walked(0.4, found(9, hard=50), best := found(9, hard=30))
+    ends = time.monotonic() + 9.0
+    sharing = Sharing(0.9, best, 0, walker, ends=ends, prospects=known)
+    assert sharing.of(best, 0, 0.1) == 0.5
+    walker.walked(0.4, best, best)
+    assert sharing.of(best, 0, 0.2) == 0.0
+
+
 def test_so_has_a_proof_of_a_circuit_that_no_walker_is_able_to_satisfy():
     best, known = found(1000), Prospects(hard=False, opening=3.0)
 

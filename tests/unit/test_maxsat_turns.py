@@ -22,7 +22,7 @@ from hardscape.maxsat.methods.walkers.beginning import Searches
 from hardscape.maxsat.methods.walkers.growing_turns import GrowingTurns
 from hardscape.maxsat.methods.walkers.hitting_turns import HittingTurns
 from hardscape.maxsat.methods.walkers.local import LocalSearch, Walker
-from hardscape.maxsat.methods.walkers.openings import falling_turns
+from hardscape.maxsat.methods.walkers.openings import falling_turns, finding_turns
 from hardscape.maxsat.methods.walkers.rounds import rounds
 from hardscape.maxsat.methods.walkers.standing import Standing
 from hardscape.maxsat.methods.weighting.searches import NEVER, Hitting, Weighing, Weighted
@@ -218,6 +218,26 @@ def test_clause_weighting_goes_on_while_it_falls(counts, turns):
         walker.flips += turn
         done += 1
     assert done == turns
+
+
+@pytest.mark.parametrize(("finds", "turns"), [((), 1), ((1,), 3), ((1, 3), 7), ((2,), 1)])
+def test_clause_weighting_goes_on_for_as_long_as_its_last_find_took(finds, turns):
+    weighing, done = Falling(), 0
+    for which, turn in finding_turns(weighing, parities(100, 60)):
+        assert which is weighing
+        assert turn == openings.OPENING
+        done += 1
+        weighing.least -= done in finds
+    assert done == turns
+
+
+def test_a_turn_of_clause_weighting_is_long_enough_for_all_of_its_searches_to_begin():
+    def first(formula):
+        return next(finding_turns(Falling(), formula))[1]
+
+    assert first(parities(10_000, 60)) == 24 * (4096 + 10_000)
+    assert first(parities(100_000, 60)) == 3 * openings.OPENING
+    assert first(Formula.from_clauses([[1], [-1], [100_000]])) == openings.OPENING  # none is hard
 
 
 @pytest.mark.parametrize(("variables", "large"), [(100, False), (1000, True)])

@@ -116,9 +116,10 @@ class Sharing:
         opens = self._known.counted and proved < self._opening
         if best is None or best.hard_violations:
             self._held = self._pace.seconds
-            if opens:
-                return 0.0  # one step of its may take a fifth of a second
             few = best is not None and best.hard_violations <= FEW
+            if opens:
+                # One step of a walker may take a fifth of a second; but one that falls is soon there.
+                return 0.0 if self._pace.stuck else _HALF
             return _HALF if few or self._pace.seconds < self._tries else self._violated
         if best is not self._best:
             self._found = proved

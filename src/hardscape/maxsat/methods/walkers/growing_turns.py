@@ -10,7 +10,12 @@ from hardscape.maxsat.methods.asking.growing import Growing, Together
 from hardscape.maxsat.methods.asking.swaps import Swapping, swapping_is_possible
 from hardscape.maxsat.methods.walkers.beginning import Letting, Searches
 from hardscape.maxsat.methods.walkers.neighbouring_turns import NeighbouringTurns
-from hardscape.maxsat.methods.walkers.openings import OPENING, first_turns, led_turns, plain_turns
+from hardscape.maxsat.methods.walkers.openings import (
+    finding_turns,
+    first_turns,
+    led_turns,
+    plain_turns,
+)
 from hardscape.maxsat.methods.walkers.rounds import rounds
 from hardscape.maxsat.methods.walkers.standing import Standing, close_to_all
 from hardscape.maxsat.methods.weighting.searches import Search, Weighing, wishes_are_literals
@@ -64,7 +69,7 @@ class GrowingTurns:
             yield from self._first_turns(weighing)
         self.asking = _nearly_all(weighing.cost(), self._walker.work.formula)
         if self._swapping is None and not weighing.cost()[0]:
-            yield weighing, OPENING
+            yield from finding_turns(weighing, self._walker.work.formula)
         if self._can_swap and not weighing.cost()[0]:
             yield from plain_turns(self._walker, weighing)
         least: tuple[int, int] | None = None  # of clause weighting, a turn ago
@@ -111,7 +116,9 @@ class GrowingTurns:
         if weighing.cost() < swapping.cost():
             swapping.adopt(weighing.best(), self._walker.stop)
         for each in (weighing,) if swapping.given_up else (swapping, weighing):
-            yield each, self._standing.less(each, turn, self._late)
+            # Its flips take a part of the time that others' do: as many cost little.
+            cheap = each is weighing and self._standing.satisfies(weighing)
+            yield each, turn if cheap else self._standing.less(each, turn, self._late)
         self._standing.follow(weighing, swapping, self._walker.stop)
 
     def _asking_turns(

@@ -25,8 +25,9 @@ FEW = 10
 #: first of its searches has tried all of its tempers by then.
 TEMPERS = 8
 #: Flips of clause weighting from a solver's first assignment: its searches have turns, and those under
-#: pressure, which begin at no weight of soft clauses, need as many as `OPENING` each.
-_LED = 3 * OPENING
+#: pressure, which begin at no weight of soft clauses, need as many as `OPENING` each. And its flips until each
+#: of its searches has had the turns that it begins with, in those of a turn on each variable, and this many.
+_LED, _BEGIN, _FLIPS = 3 * OPENING, 24, 4096
 #: Turns of a solver that is asked for a first assignment, before others go on; and how many times longer those
 #: of clause weighting beside it are while it finds.
 _ASKED, _FINDING = 75, 4
@@ -77,6 +78,25 @@ def falling_turns(
         if not hard or not (count < least or (hard <= most and walker.flips < until)):
             return
         most = FALLING * hard
+
+
+def finding_turns(weighing: Weighing, formula: Formula) -> Iterator[tuple[Search, int]]:
+    """Clause weighting that satisfies the hard clauses, as long as finds come in the later half of its flips.
+
+    All of its searches begin in the first turn. Where no clause is hard it has a short one: a solver that is
+    asked for all clauses is likelier to find more.
+    """
+    if not formula.num_hard:
+        yield weighing, OPENING
+        return
+    turn = min(_LED, max(OPENING, _BEGIN * (_FLIPS + formula.num_variables)))
+    done = found = 0
+    while done <= 2 * found:
+        before = weighing.cost()
+        yield weighing, turn
+        done += turn
+        if weighing.cost() < before:
+            found = done
 
 
 def led_turns(weighing: Weighing) -> Iterator[tuple[Search, int]]:
