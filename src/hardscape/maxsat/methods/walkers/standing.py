@@ -98,14 +98,20 @@ class Standing:
         return turn >> late[search]
 
     def _behind(self, search: Search) -> bool:
-        """Whether a search has less of the turns than others."""
+        """Whether a search has less of the turns than others.
+
+        Clause weighting that comes close has not in the first flips: of its own it takes a tenth of the time
+        of others'.
+        """
         if isinstance(search, Hitting) and search.few:
             return False
         best = min(self._own.values(), default=(NEVER, 0))
         own = self._own.get(search, (NEVER, 0))
+        close = own[0] <= self._close
         if best[0] == 0:
-            return best < own
-        return not (isinstance(search, Swapping) or own[0] <= self._close)
+            young = isinstance(search, Weighing) and self._walker.flips < _EARLY
+            return best < own and not (close and young)
+        return not (isinstance(search, Swapping) or close)
 
     def _falls(self, search: Search) -> bool:
         """Whether a search violates far fewer hard clauses than a turn before: soon it may violate none."""
