@@ -83,18 +83,18 @@ def falling_turns(
 def finding_turns(weighing: Weighing, formula: Formula) -> Iterator[tuple[Search, int]]:
     """Clause weighting that satisfies the hard clauses, as long as finds come in the later half of its flips.
 
-    All of its searches begin in the first turn. Where no clause is hard it has a short one: a solver that is
+    It has enough for all of its searches to begin. Where no clause is hard it has one turn: a solver that is
     asked for all clauses is likelier to find more.
     """
     if not formula.num_hard:
         yield weighing, OPENING
         return
-    turn = min(_LED, max(OPENING, _BEGIN * (_FLIPS + formula.num_variables)))
+    least = min(_LED, max(OPENING, _BEGIN * (_FLIPS + formula.num_variables)))
     done = found = 0
-    while done <= 2 * found:
+    while done < max(least, 2 * found):
         before = weighing.cost()
-        yield weighing, turn
-        done += turn
+        yield weighing, OPENING
+        done += OPENING
         if weighing.cost() < before:
             found = done
 
