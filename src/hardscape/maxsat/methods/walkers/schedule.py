@@ -152,7 +152,7 @@ class Schedule:
             least = weighing.cost()
             if search is weighing and not (begun or (asks and least[0])):
                 begun = True
-                beside = self._searches.hitting(weighing.best())
+                beside = self._searches.hitting(first)
                 yield from self._first_cores(beside, turn // _SHORT)
                 self.standing.follow(weighing, beside, self._walker.stop)
             elif beside is None or beside.given_up or not (beside.few or beside.cost() <= least):
