@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import signal
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import hypothesis
@@ -19,7 +20,10 @@ for _number in (signal.SIGINT, signal.SIGHUP, signal.SIGXCPU):
         _usual = signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL
         signal.signal(_number, _usual)
 
+_NO_DEVICE = "no CUDA driver or device here"
 
+
+@cache
 def _has_driver() -> bool:
     try:
         driver = ctypes.CDLL("libcuda.so.1")
@@ -33,11 +37,25 @@ def _has_driver() -> bool:
     )
 
 
+class _Skipped(pytest.Module):
+    def collect(self) -> list[pytest.Item]:
+        pytest.skip(_NO_DEVICE, allow_module_level=True)
+
+
+def pytest_pycollect_makemodule(
+    module_path: Path, parent: pytest.Collector
+) -> pytest.Module | None:
+    """Pass over files that need a GPU, where there is none, without reading them."""
+    if module_path.parent != Path(__file__).parent / "gpu" or _has_driver():
+        return None
+    return _Skipped.from_parent(parent, path=module_path)  # type: ignore[no-any-return]
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what needs a GPU where there is none."""
+    """Skip what else needs a GPU where there is none."""
     if _has_driver():
         return
-    skip = pytest.mark.skip(reason="no CUDA driver or device here")
+    skip = pytest.mark.skip(reason=_NO_DEVICE)
     for item in items:
         if item.get_closest_marker("gpu"):
             item.add_marker(skip)

@@ -15,6 +15,7 @@ from hardscape.ising import Ising, estimate
 from hardscape.ising.exact import ExactTerms
 from hardscape.ising.methods.partition import partition
 from hardscape.ising.methods.partition.squares import Square
+from helpers.seeds import each_seed
 from helpers.spectra import assert_same_list
 
 
@@ -59,7 +60,7 @@ def test_numbers_whose_products_are_no_float64():
     assert found.certified
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each_seed(range(60))
 def test_spectra_are_those_of_all_states(seed, short):
     model = drawn(seed)
     if Square.of(model.exact) is None:

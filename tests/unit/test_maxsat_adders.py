@@ -22,6 +22,7 @@ from hardscape.maxsat.presolve import presolve
 from helpers import maxsat_encodings as encodings
 from helpers.maxsat_proofs import Silent
 from helpers.maxsat_rows import checked, suits
+from helpers.seeds import each_seed
 
 
 def signed(name, clauses):
@@ -57,7 +58,7 @@ def test_rows_and_values_say_what_the_clauses_do():
     assert rows > 100
 
 
-@pytest.mark.parametrize("seed", range(150))
+@each_seed(range(150))
 def test_rows_follow_from_clauses_of_which_one_was_lost_changed_or_added(seed):
     rng, n = random.Random(seed), 4 + seed % 3
     hard, top = encodings.adders(*constraint(seed, n), n)

@@ -21,6 +21,7 @@ from hardscape.maxsat.methods.exact.prover import turns
 from hardscape.maxsat.methods.exact.prover.rows import cycles as odd
 from helpers.maxsat_oracle import costs_of_all
 from helpers.maxsat_proofs import Silent, priced
+from helpers.seeds import each_seed
 
 #: Of formulas: what few branches settle, and prices that sums in parts of a unit have room for.
 FEW = {"variables": 8, "clauses": 19, "weight": 2**44}
@@ -38,7 +39,7 @@ def branched(formula, board, seconds=60.0, step=math.inf):
         branching.turn(min(end, time.thread_time() + step))
 
 
-@pytest.mark.parametrize("seed", range(150))
+@each_seed(range(150))
 def test_optima_are_those_of_brute_force(seed):
     formula, board = priced(seed, **FEW), Silent()
     every = costs_of_all(formula)
@@ -62,7 +63,7 @@ def joining(monkeypatch):
     monkeypatch.setattr(programs, "_JOIN", 1)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each_seed(range(60))
 def test_so_they_are_where_rows_join_one_by_one(seed, joining):
     formula, board = priced(seed, **FEW), Silent()
     with pytest.raises(boards.Settled):
@@ -70,7 +71,7 @@ def test_so_they_are_where_rows_join_one_by_one(seed, joining):
     assert board.cost == min(costs_of_all(formula).values(), default=None)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each_seed(range(20))
 def test_rows_that_join_make_the_same_program(seed, monkeypatch):
     rng = np.random.default_rng(seed)
     n, many = 12, 150
@@ -112,7 +113,7 @@ def test_rows_that_join_make_the_same_program(seed, monkeypatch):
         assert len(program.ray) == many + 2
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each_seed(range(20))
 def test_branches_go_on_where_turns_are_short(seed):
     formula, whole, parts = priced(seed, **FEW), Silent(), Silent()
     with pytest.raises(boards.Settled):
@@ -122,7 +123,7 @@ def test_branches_go_on_where_turns_are_short(seed):
     assert parts.cost == whole.cost
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each_seed(range(60))
 def test_no_multipliers_say_more_than_a_box_holds(seed):
     rng = np.random.default_rng(seed)
     formula, board = priced(seed, **FEW), Silent()
@@ -152,7 +153,7 @@ def test_no_multipliers_say_more_than_a_box_holds(seed):
             assert (below <= above).all()
 
 
-@pytest.mark.parametrize("seed", range(50, 90))
+@each_seed(range(50, 90))
 def test_what_is_fixed_no_better_assignment_lacks(seed):
     formula, board = priced(seed, **FEW), Silent()
     every = costs_of_all(formula)
@@ -203,7 +204,7 @@ def test_a_solver_that_is_wrong_costs_time_alone(monkeypatch):
         assert board.cost == min(costs_of_all(formula).values(), default=None)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each_seed(range(60))
 def test_rows_of_odd_cycles_hold_and_refute_values(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(3, 9))
@@ -240,7 +241,7 @@ def edges(n, share, seed):
     return {"variables": n, "clauses": hard + soft, "weights": weights, "hard": kinds}
 
 
-@pytest.mark.parametrize("seed", range(25))
+@each_seed(range(25))
 def test_covers_of_edges_are_those_of_brute_force(seed):
     formula, board = edges(9, 0.3, seed), Silent()
     with pytest.raises(boards.Settled):

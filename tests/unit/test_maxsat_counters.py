@@ -22,6 +22,7 @@ from hardscape.maxsat.methods.exact.prover.rows.counters import Counters
 from hardscape.maxsat.methods.symmetry import breaking
 from helpers.maxsat_oracle import holds
 from helpers.maxsat_proofs import Silent
+from helpers.seeds import each_seed
 
 
 def at_most_one(literals, top):
@@ -95,7 +96,7 @@ def test_a_counter_is_one_clique(encoded, n):
     assert found.prevail
 
 
-@pytest.mark.parametrize("seed", range(120))
+@each_seed(range(120))
 def test_cliques_and_values_say_what_the_clauses_do(seed):
     rng = np.random.default_rng(seed)
     n, hidden = int(rng.integers(2, 7)), int(rng.integers(1, 7))
@@ -124,7 +125,7 @@ def test_cliques_and_values_say_what_the_clauses_do(seed):
         assert told[:n] == list(values)
 
 
-@pytest.mark.parametrize("seed", range(25))
+@each_seed(range(25))
 def test_partitions_are_proven_by_branches_alone(seed):
     pytest.importorskip("highspy")
     hard, weights, members, top = partition(9, 40, 4, seed)

@@ -9,6 +9,7 @@ from hardscape import native
 from hardscape.maxsat import Formula, solve
 from hardscape.maxsat.methods.elimination.elimination import Tables
 from helpers import maxsat_oracle as oracle
+from helpers.seeds import each_seed
 
 STOP = np.zeros(1, dtype=np.uint8)
 
@@ -37,7 +38,7 @@ def grid(side, seed):
     return Formula.from_clauses(soft, weights, num_variables=side * side)
 
 
-@pytest.mark.parametrize("seed", range(80))
+@each_seed(range(80))
 def test_least_of_all_assignments(seed):
     soft, weights, hard = lists(seed, firm=8 if seed % 4 else 22)
     formula = Formula.from_clauses(soft, weights, hard=hard, num_variables=8)

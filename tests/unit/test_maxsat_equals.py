@@ -9,6 +9,7 @@ import pytest
 from hardscape.maxsat import Formula, solve
 from hardscape.maxsat.presolve import presolve
 from helpers.maxsat_oracle import costs_of, presolved
+from helpers.seeds import each_seed
 
 
 def tied(seed):
@@ -27,7 +28,7 @@ def tied(seed):
     return Formula.from_clauses(soft, weights, hard=hard, num_variables=n)
 
 
-@pytest.mark.parametrize("seed", range(150))
+@each_seed(range(150))
 def test_what_is_left_costs_the_same(seed):
     presolved(tied(seed))
 

@@ -9,6 +9,7 @@ import pytest
 
 from hardscape.maxsat import Formula
 from helpers.maxsat_clauses import random_clauses
+from helpers.seeds import each_seed
 
 pytest.importorskip("pysat")
 from hardscape.maxsat.methods.asking import growing
@@ -85,7 +86,7 @@ def test_it_stops():
     assert violating.given_up
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each_seed(range(20))
 def test_all_clauses_at_once(seed):
     f = formula(9, 20, 4, seed)
     search = Together(f, 0, np.zeros(9, dtype=np.uint8), STOP)

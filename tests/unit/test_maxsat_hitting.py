@@ -11,6 +11,7 @@ from hardscape.benchmarks.maxsat.formulas import upgrade
 from hardscape.maxsat import Formula, solve
 from hardscape.maxsat.presolve import presolve
 from helpers import maxsat_oracle as oracle
+from helpers.seeds import each_seed
 
 STOP = np.zeros(1, dtype=np.uint8)
 NO_TARGET = 0, 0
@@ -49,7 +50,7 @@ def searched(formula, flips, seed=1, slices=1, initial=None):
     return search, (hard, (high << 64) + low)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each_seed(range(60))
 def test_costs_are_right_and_nothing_costs_less_than_the_bound(seed):
     found, best = settled(seed)
     if best is None or found.formula.num_hard == 0:
@@ -75,7 +76,7 @@ def test_some_bounds_meet():
     assert met >= 20
 
 
-@pytest.mark.parametrize("seed", range(60, 100))
+@each_seed(range(60, 100))
 def test_what_is_demanded_for_good_leaves_the_optimum(seed):
     found, best = settled(seed, most=int([1, 4, 10**9][seed % 3]))
     if best is None or found.formula.num_hard == 0:
@@ -159,7 +160,7 @@ def test_small_changes_around_a_clause_are_found(seed, least):
         assert cost == (0, least - found.constant)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each_seed(range(40))
 def test_few_wishes_that_hit_all_cores_are_found_and_proven(seed):
     rng = np.random.default_rng(seed)
     n, least = 12, int(rng.integers(1, 4))

@@ -4,11 +4,11 @@ import itertools
 import random
 
 import numpy as np
-import pytest
 
 from hardscape.maxsat import Formula, solve
 from hardscape.maxsat.presolve import presolve
 from helpers.maxsat_oracle import presolved
+from helpers.seeds import each_seed
 
 
 def linked(seed):
@@ -34,7 +34,7 @@ def linked(seed):
     return Formula.from_clauses(soft, weights, hard=hard, num_variables=n)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each_seed(range(60))
 def test_what_is_left_costs_the_same(seed):
     presolved(linked(seed))
 

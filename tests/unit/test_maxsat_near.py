@@ -11,6 +11,7 @@ from hardscape import maxsat
 from hardscape.engine import Context, Cpu
 from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.exact import exact, near, proof
+from helpers.seeds import each_seed
 
 pytest.importorskip("pysat")
 pytest.importorskip("rustsat")
@@ -33,7 +34,7 @@ def known(formula, assignment):
     return presolved, incumbent
 
 
-@pytest.mark.parametrize("seed", range(30))
+@each_seed(range(30))
 def test_what_is_proven_at_once_is_least(seed):
     formula = formula_of(seed, 0.3)
     n = formula.num_variables
@@ -123,7 +124,7 @@ def alone(monkeypatch):
     monkeypatch.setattr(exact.Tables, "of", lambda formula: None)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each_seed(range(20))
 def test_small_formulas_are_proven_in_this_process(alone, seed):
     formula = formula_of(seed, 0.3 * (seed % 3))
     n = formula.num_variables

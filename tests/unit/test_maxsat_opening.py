@@ -12,6 +12,7 @@ from hardscape.maxsat.methods.walkers.local import Walker
 from hardscape.maxsat.methods.walkers.standing import Standing
 from hardscape.maxsat.methods.weighting.searches import Diagnosing
 from helpers import maxsat_oracle as oracle
+from helpers.seeds import each_seed
 
 pytest.importorskip("pysat", reason="python-sat is not installed")
 
@@ -87,7 +88,7 @@ def rows(seed, n=9):
     return soft, rng.integers(1, 9, len(soft)).tolist(), hard
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each_seed(range(60))
 def test_costs_are_right_and_no_bound_lies_above_the_least(seed):
     soft, weights, hard = rows(seed)
     formula = Formula.from_clauses(soft, weights, hard=hard, num_variables=9)

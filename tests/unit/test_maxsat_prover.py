@@ -31,6 +31,7 @@ from hardscape.maxsat.methods.exact.prover import turns as prover
 from hardscape.maxsat.methods.symmetry.breaking import breaking as symmetries
 from helpers.maxsat_oracle import costs_of_all
 from helpers.maxsat_proofs import Silent
+from helpers.seeds import each_seed
 
 FOREVER = float("inf")
 
@@ -68,8 +69,9 @@ def check(formula, board, said):
             assert costs[tuple(map(int, message["model"]))] == message["cost"]
 
 
-@pytest.mark.parametrize("seed", range(120))
+@each_seed(range(120))
 def test_optima_and_bounds(seed, said):
+    said.clear()
     formula, board = random_formula(seed), boards.Board()
     with pytest.raises(boards.Settled):
         prover.prove(formula, board, seed % 6)
@@ -105,9 +107,10 @@ def test_no_bound_lies_above_the_optimum_whatever_was_known(seed, said):
     check(formula, board, said)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each_seed(range(60))
 @pytest.mark.parametrize("clauses", [1, 30, 10**6])
 def test_the_linear_search_alone_however_coarse(seed, clauses, said, monkeypatch):
+    said.clear()
     monkeypatch.setattr(upper, "_CLAUSES", clauses)
     formula, board = random_formula(seed), boards.Board()
     costs = arithmetic.Costs.of(formula, board)
@@ -157,8 +160,9 @@ def simplify_again_and_again(formula, board, rng):
         linear.turn(FOREVER)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each_seed(range(60))
 def test_simpler_clauses_have_the_same_optimum(seed, said, monkeypatch):
+    said.clear()
     rng = np.random.default_rng(seed)
     monkeypatch.setattr(oracles.Oracle, "late", lambda self: rng.random() < 0.3)
     monkeypatch.setattr(arithmetic, "_SHRUNK", float(rng.choice([0.95, 1.5])))
@@ -184,7 +188,7 @@ def test_a_last_variable_of_no_clause_has_its_value_back(said):
     assert [len(message["model"]) for message in said] == [5]
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each_seed(range(40))
 def test_simpler_clauses_tell_wishes_apart_as_before(seed):
     rng = np.random.default_rng(seed)
     formula = random_formula(seed + 1000)
@@ -202,8 +206,9 @@ def test_simpler_clauses_tell_wishes_apart_as_before(seed):
         assert before.solve(chosen) == after.solve(chosen)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each_seed(range(20))
 def test_what_a_session_has_learnt_stays_true(seed, said, monkeypatch):
+    said.clear()
     rng = np.random.default_rng(seed)
     monkeypatch.setattr(oracles.Oracle, "late", lambda self: rng.random() < 0.3)
     monkeypatch.setattr(sessions, "say", lambda **message: said.append(message))
@@ -239,8 +244,9 @@ def test_what_a_session_has_learnt_stays_true(seed, said, monkeypatch):
         check(formula, board, said)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each_seed(range(40))
 def test_a_better_assignment_is_heard(seed, said):
+    said.clear()
     formula = random_formula(seed)
     costs = costs_of_all(formula)
     if not costs:
@@ -284,8 +290,9 @@ def begins_a_search(formula):
 
 
 @pytest.mark.parametrize("begins", [begins_a_proof, begins_by_simpler_clauses, begins_a_search])
-@pytest.mark.parametrize("seed", range(20))
+@each_seed(range(20))
 def test_a_first_assignment_after_many_tries_or_none(seed, begins, said, monkeypatch):
+    said.clear()
     for module in (tries, ahead):
         monkeypatch.setattr(module, "FEW_CONFLICTS", 2)
     for name, value in ("_FEW_TRIES", 2), ("_LONG", 0.0), ("_LONGER", 0.0):
@@ -340,8 +347,9 @@ def test_a_solver_that_is_not_needed_is_told_nothing():
     assert oracles.Oracle([[1], [-1, 2]], board).ask([-2]) is False
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each_seed(range(40))
 def test_what_two_solvers_agree_on(seed, said):
+    said.clear()
     formula, board = random_formula(seed), boards.Board(check=True)
     with pytest.raises(boards.Settled):
         prover.prove(formula, board, seed % 6)
@@ -359,8 +367,9 @@ class Liar(Solver):
         return self.asked
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each_seed(range(20))
 def test_a_wrong_core_is_found_out(seed, said, monkeypatch):
+    said.clear()
     # Two covers of 4, of which pairs that exclude one another tell 3: wishes stay, whatever is found first.
     rings = [first + np.random.default_rng(seed).permutation(7) for first in (1, 8)]
     edges = [edge for ring in rings for edge in np.column_stack([ring, np.roll(ring, 1)]).tolist()]
@@ -377,7 +386,7 @@ def test_a_wrong_core_is_found_out(seed, said, monkeypatch):
 
 
 @pytest.mark.parametrize("order_by", [1, -1, 0])
-@pytest.mark.parametrize("seed", range(20))
+@each_seed(range(20))
 def test_what_is_paid_for_cliques_is_a_bound(seed, order_by):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 11))
@@ -500,7 +509,7 @@ def test_simplified_clauses_are_improved_upon_at_once_where_cores_are_slow(
     assert seen[seen.index("simplify") + 1] == then
 
 
-@pytest.mark.parametrize("seed", range(30))
+@each_seed(range(30))
 def test_all_clauses_together_hold_or_cost_the_lightest(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(3, 9))

@@ -20,6 +20,7 @@ from hardscape.maxsat.methods.exact.prover import program, relaxation
 from hardscape.maxsat.methods.exact.prover import turns as prover
 from helpers.maxsat_oracle import costs_of_all, holds
 from helpers.maxsat_proofs import Silent, priced
+from helpers.seeds import each_seed
 
 
 def extended(costs, bits):
@@ -30,7 +31,7 @@ def extended(costs, bits):
     return values
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each_seed(range(60))
 def test_any_multipliers_leave_the_cost_as_it_was(seed):
     rng = np.random.default_rng(seed)
     formula = priced(seed)
@@ -50,7 +51,7 @@ def test_any_multipliers_leave_the_cost_as_it_was(seed):
         assert found.scale * cost == least + wishes + paid
 
 
-@pytest.mark.parametrize("seed", range(80))
+@each_seed(range(80))
 def test_cliques_hold_every_pair_and_no_other(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 12))
@@ -64,7 +65,7 @@ def test_cliques_hold_every_pair_and_no_other(seed):
 
 
 @pytest.mark.parametrize("check", [False, True])
-@pytest.mark.parametrize("seed", range(80))
+@each_seed(range(80))
 def test_optima_and_bounds_with_a_linear_program(seed, check, monkeypatch):
     pytest.importorskip("highspy")
     if seed % 2:  # rows join one by one
@@ -83,7 +84,7 @@ def test_optima_and_bounds_with_a_linear_program(seed, check, monkeypatch):
     assert max(bounds, default=0) <= min(every.values(), default=np.inf)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each_seed(range(60))
 def test_what_nothing_better_gives_up_is_demanded(seed):
     pytest.importorskip("highspy")
     formula, board = priced(2000 + seed), Silent()
@@ -104,7 +105,7 @@ def test_what_nothing_better_gives_up_is_demanded(seed):
             assert left.solve([v if x else -v for v, x in enumerate(bits, 1)])
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each_seed(range(60))
 def test_a_program_after_some_cores(seed, monkeypatch):
     pytest.importorskip("highspy")
     rng = np.random.default_rng(seed)

@@ -28,6 +28,7 @@ from hardscape.maxsat.presolve import presolve
 from helpers import maxsat_encodings as encodings
 from helpers.maxsat_proofs import Silent
 from helpers.maxsat_rows import checked, every_choice, suits
+from helpers.seeds import each_seed
 
 ENCODINGS = (
     EncType.seqcounter,
@@ -66,7 +67,7 @@ def encoded(seed, n):
     return [list(clause) for clause in clauses.hard], clauses.num_variables
 
 
-@pytest.mark.parametrize("seed", range(150))
+@each_seed(range(150))
 def test_rows_and_values_say_what_the_clauses_do(seed):
     rng, n = random.Random(seed), 3 + seed % 5
     hard, top = encoded(seed, n)
@@ -86,7 +87,7 @@ WEIGHED = (
 )
 
 
-@pytest.mark.parametrize("seed", range(120))
+@each_seed(range(120))
 def test_rows_follow_from_clauses_of_which_one_was_lost_or_changed(seed):
     rng, n = random.Random(seed), 4 + seed % 4
     encode, largest = (*WEIGHED, *map(encodings.counted, ENCODINGS))[seed % 9], 30
@@ -182,7 +183,7 @@ def split(formula):
     return [c for c, hard in both if hard], {abs(x) for c, hard in both if not hard for x in c}
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each_seed(range(20))
 @pytest.mark.parametrize(("n", "largest"), [(30, 10), (30, 1), (16, 3000)])
 def test_rows_of_what_presolve_leaves_are_the_constraint(n, largest, seed):
     rng = random.Random(seed)

@@ -22,6 +22,7 @@ from hardscape.maxsat.presolve import presolve
 from helpers import maxsat_oracle as oracle
 from helpers.maxsat_clauses import random_clauses
 from helpers.maxsat_strategies import formulas
+from helpers.seeds import each_seed
 
 pytest.importorskip("pysat", reason="python-sat is not installed")
 
@@ -283,7 +284,7 @@ def test_heavy_wishes_are_asked_for_first():
     assert opened(f)._dropped == {20 * 2 * k + 21 for k in range(30)}
 
 
-@pytest.mark.parametrize("seed", range(20, 40))
+@each_seed(range(20, 40))
 def test_it_opens_no_worse_than_it_began(seed):
     f = partial_formula(60, 90, 50, seed)
     search = swaps(f)

@@ -11,6 +11,7 @@ from hardscape import native
 from hardscape.maxsat import Formula, solve
 from hardscape.maxsat.methods.symmetry import breaking as module
 from hardscape.maxsat.methods.symmetry.breaking import Rows, breaking, keeps, symmetries
+from helpers.seeds import each_seed
 
 
 def automorphisms(edges, colours, most=10**7):
@@ -33,7 +34,7 @@ def group_of(generators, n):
     return found
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each_seed(range(60))
 def test_groups_are_those_of_brute_force(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 7))
@@ -117,7 +118,7 @@ def extends(values, clauses, new):
     return all(any(values[abs(x)] == (x > 0) for x in c) for c in clauses)
 
 
-@pytest.mark.parametrize("seed", range(80))
+@each_seed(range(80))
 def test_an_optimum_is_left(seed):
     formula = symmetric(seed)
     clauses = breaking(formula)
@@ -144,7 +145,7 @@ def same_clauses(formula, image):
     return sorted(mapped) == rows
 
 
-@pytest.mark.parametrize("seed", range(80))
+@each_seed(range(80))
 def test_images_of_a_symmetry_satisfy_as_much(seed):
     formula = symmetric(seed)
     for image in symmetries(Rows.of(formula)):

@@ -8,6 +8,7 @@ import pytest
 
 from hardscape import native
 from hardscape.maxsat import Formula, solve
+from helpers.seeds import each_seed
 
 STOP = np.zeros(1, dtype=np.uint8)
 
@@ -75,7 +76,7 @@ def is_found(formula):
     return search.best_cost[0] < 2**64 - 1
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each_seed(range(40))
 def test_the_optimum_is_found_and_costs_what_it_says(seed):
     formula = problem(seed)
     result = solve(formula, method="exact", seed=1, threads=1, device="cpu")

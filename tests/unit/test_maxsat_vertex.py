@@ -12,6 +12,7 @@ from hardscape.maxsat import Formula, solve
 from hardscape.maxsat.methods.hitting.vertex import RESTS, vertex_pays, whole_vertices
 from hardscape.maxsat.methods.walkers import hitting_turns
 from hardscape.maxsat.methods.weighting.searches import Hitting
+from helpers.seeds import each_seed
 
 pytest.importorskip("highspy", reason="highspy is not installed")
 
@@ -76,7 +77,7 @@ def bipartite(seed, left=5, right=5):
     return Formula.from_clauses(units + soft, weights, hard=hard)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each_seed(range(20))
 def test_a_whole_vertex_is_optimal(seed):
     formula = bipartite(seed)
     found = first_of(formula)
@@ -84,7 +85,7 @@ def test_a_whole_vertex_is_optimal(seed):
     assert formula.evaluate(found)[:2] == (0, least_cost(formula))
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each_seed(range(60))
 def test_a_whole_vertex_of_any_formula_is_optimal(seed):
     rng = random.Random(seed)
     soft, hard = clauses(rng, 9, 12, 3), clauses(rng, 9, 8, 3)
@@ -108,7 +109,7 @@ def test_an_odd_cycle_has_no_whole_vertex():
     assert proven
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each_seed(range(60))
 def test_what_is_left_of_the_program_is_tried(seed):
     rng = random.Random(seed)
     edges = [[a, b] for a, b in itertools.combinations(range(1, 9), 2) if rng.random() < 0.4]
@@ -119,7 +120,7 @@ def test_what_is_left_of_the_program_is_tried(seed):
     assert proven
 
 
-@pytest.mark.parametrize("seed", range(100))
+@each_seed(range(100))
 def test_the_least_cost_is_found_near_a_vertex_or_by_branching(seed):
     rng = random.Random(seed)
     scale = rng.choice((1, 3, 10**6, 10**12))
@@ -139,7 +140,7 @@ def rows_of(formula):
     return [(list(itertools.islice(left, size)), k) for size, k in zip(sizes, least, strict=True)]
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each_seed(range(20))
 def test_the_rows_hold_where_the_hard_clauses_do_and_say_all_that_these_say(seed):
     rng = random.Random(seed)
     soft, hard = clauses(rng, 7, 3, 3), clauses(rng, 7, 20, 2) + clauses(rng, 7, 3, 3)
