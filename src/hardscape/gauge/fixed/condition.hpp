@@ -16,11 +16,33 @@ struct Condition {
   double functional = 0, theta = 0, largest = 0;
 };
 
+// Of W sites whose g is 1: what does not depend on how links are stored, as functions of their own.
+template <int N, int W, template <int, class> class Local>
+class SiteCondition {
+  using V = Packed<double, W>;
+  using M = Matrix<N, V>;
+
+ public:
+  [[gnu::noinline]] void gather(const M& ahead, const M& behind, double weight) {
+    local_.gather(scaled(ahead, V{} + weight));
+    local_.gather(scaled(adjoint(behind), V{} + weight));
+  }
+
+  [[gnu::noinline]] void measure(V& height, V& square) {
+    const M one = M::identity();
+    local_.begin(one);
+    height = local_.functional(one);
+    square = violation(local_.gradient(one));
+  }
+
+ private:
+  Local<N, V> local_;
+};
+
 // Of links in directions 0 to `directions` - 1, with weights, by the functional of `Local`.
 template <int N, int W, template <int, class> class Local, class T>
 class ConditionSum {
   using V = Packed<double, W>;
-  using M = Matrix<N, V>;
   static constexpr int kVectors = kApart / W;
 
  public:
@@ -61,18 +83,14 @@ class ConditionSum {
  private:
   // Functional and violation of W sites, whose g is 1.
   void at(const int* sites, V& height, V& square) const {
-    Local<N, V> local;
+    SiteCondition<N, W, Local> condition;
     for (int mu = 0; mu < directions_; ++mu) {
       int behind[W];
       for (int lane = 0; lane < W; ++lane) behind[lane] = moved(extent_, sites[lane], mu, -1);
-      const V weight = V{} + weights_[mu];
-      local.gather(scaled(gathered<N, W>(links_, sites, extent_.directions, mu), weight));
-      local.gather(scaled(adjoint(gathered<N, W>(links_, behind, extent_.directions, mu)), weight));
+      condition.gather(gathered<N, W>(links_, sites, extent_.directions, mu),
+                       gathered<N, W>(links_, behind, extent_.directions, mu), weights_[mu]);
     }
-    const M one = M::identity();
-    local.begin(one);
-    height = local.functional(one);
-    square = violation(local.gradient(one));
+    condition.measure(height, square);
   }
 
   const std::complex<T>* links_;

@@ -7,13 +7,14 @@
 #include "gauge/fixed/transform.hpp"
 #include "gauge/ghost/operator.hpp"
 #include "gauge/group/haar.hpp"
-#include "gauge/lattice/make.hpp"
 #include "gauge/links/flow.hpp"
 #include "gauge/links/loops.hpp"
 #include "gauge/links/plaquette.hpp"
 #include "gauge/links/smearing.hpp"
 #include "gauge/links/unitarity.hpp"
 #include "gauge/links/wilson.hpp"
+#include "gauge/many_colors/make.hpp"
+#include "gauge/many_colors/one_lane.hpp"
 #include "native/vector.hpp"
 
 namespace hardscape::gauge {
@@ -53,7 +54,6 @@ using WeighedChain = WilsonChain<N, W, Weights<W>>;
   HS_INSTANCES_IN(EXTERN, N, double)                                                              \
   HS_INSTANCES_IN(EXTERN, N, float)                                                               \
   HS_INSTANCES_ON(EXTERN, N, kDoubles)                                                            \
-  HS_INSTANCES_ON(EXTERN, N, 1)                                                                   \
   EXTERN template std::unique_ptr<AnyLattice> make_lattice<N>(const LatticeProblem&, bool, bool); \
   EXTERN template void fill_random<N>(std::complex<double>*, std::size_t, std::uint64_t);         \
   EXTERN template double sum_loops<N, kDoubles>(const std::complex<double>*,                      \

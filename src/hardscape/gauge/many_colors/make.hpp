@@ -4,24 +4,10 @@
 #include <memory>
 #include <type_traits>
 
-#include "gauge/lattice/lattice.hpp"
+#include "gauge/lattice/problem.hpp"
 #include "native/vector.hpp"
 
 namespace hardscape::gauge {
-
-struct LatticeProblem {
-  Extents extent;
-  Window window;
-  int directions;
-  const Complex* links;
-  const double* weights;
-};
-
-template <int N, class T, int W, template <int, class> class Local>
-std::unique_ptr<AnyLattice> make_of(const LatticeProblem& p) {
-  return std::make_unique<Lattice<N, T, W, Local>>(Layout(p.extent, p.directions, W, p.window),
-                                                   p.links, p.weights);
-}
 
 // In so many lanes, or, where the extents do not allow that, in fewer: each site has the same bits
 // in any number of them.
