@@ -189,3 +189,18 @@ def test_a_search_proves_what_it_has_where_all_was_tried(make, sizes, flips, cos
     formula = Formula.from_clauses(soft, weights, hard=hard, num_variables=n)
     found = solve(formula, method="weighting", max_flips=flips, seed=1, threads=1)
     assert (found.cost, found.lower_bound) == (cost, cost)
+
+
+def test_what_lies_near_the_cheaper_of_two_vertices_is_tried_first():
+    n, soft, weights, hard = upgrade(65, 5, 4208)
+    formula = Formula.from_clauses(soft, weights, hard=hard, num_variables=n)
+    search = search_of(formula)
+
+    def known():
+        hard, cost = search.cost()
+        return math.inf if hard else cost
+
+    told = [x for x in whole_vertices(formula, search, known) if x is None]
+    assert search.given_up
+    assert search.cost() == (0, 64)
+    assert len(told) < 15  # 25 where what costs more comes first
