@@ -152,12 +152,12 @@ class Exact(Method):
                 walk(_BEFORE_TABLES)
                 gets_on = known != (incumbent.best, incumbent.lower)
             return
-        counted = programs_first(task.presolved.formula)
-        while pace.seconds < first and not task.over:
-            if counted and any(each.solved for each in (local.kept or {}).values()):
+        left = first - _BEFORE_TABLES  # of processor time, as turns are and `pace` is not
+        steps = math.ceil(left / _BEFORE_TABLES) if programs_first(task.presolved.formula) else 1
+        for _ in range(steps):
+            walk(left / steps)
+            if steps > 1 and any(each.solved for each in (local.kept or {}).values()):
                 return
-            left = first - pace.seconds
-            walk(min(_BEFORE_TABLES, left) if counted else left)
 
     def _walk(self, task: Task, local: LocalSearch, pace: Pace, turn: float) -> None:
         """Search for so long."""
