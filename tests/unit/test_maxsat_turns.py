@@ -199,6 +199,36 @@ def test_who_falls_fast_towards_the_hard_clauses_is_not_behind(counts, turns):
     assert [standing.less(search, 64, late) for _ in counts] == turns
 
 
+class Cheap(Weighing):
+    """Clause weighting that has satisfied the hard clauses by itself."""
+
+    def __init__(self, cost=5):
+        self._cost = cost
+
+    def cost(self):
+        return 0, self._cost
+
+
+class Behind(Swapping):
+    """Exchanges that stay behind."""
+
+    def __init__(self):
+        self._cost = 0, 9
+
+
+@pytest.mark.parametrize(("able", "least"), [(True, 2), (False, 8)])
+def test_exchanges_behind_have_least_where_no_solver_is_needed(able, least):
+    standing = Standing(SimpleNamespace(flips=10**6), parities(100, 60))
+    late, swapping = {}, Behind()
+    standing.note(swapping)
+    standing.note(Cheap() if able else Violating(*[0] * 9))
+    if not able:
+        standing.first = swapping
+    turns = [standing.less(swapping, 64, late) for _ in range(8)]
+    assert turns[:3] == [32, 16, 8]
+    assert turns[-1] == least
+
+
 @pytest.mark.parametrize(
     ("counts", "turns"),
     [

@@ -24,8 +24,9 @@ _CLOSE_SHARE, _CLOSE, FALLING = 0.001, 2, 0.9
 #: Turns of a search by cores are twice as long as others', and in the first flips those of clause weighting,
 #: where it is behind, are so many times halved. Who is behind has half of its turn, time after time, until it
 #: is so many times halved; the search by cores, if it satisfied the hard clauses, but once in the first flips,
-#: and twice as often in the end if it never did.
-_TWICE, _FEW, _MOST_LATE, _LATE, _EARLY, _BARREN = 2, 2, 3, 1, 100_000, 6
+#: and twice as often in the end if it never did; exchanges, of which a flip takes ten times as long, more often
+#: where no solver is needed for the hard clauses.
+_TWICE, _FEW, _MOST_LATE, _LATE, _EARLY, _BARREN, _COSTLY = 2, 2, 3, 1, 100_000, 6, 5
 
 
 def close_to_all(formula: Formula) -> int:
@@ -93,6 +94,8 @@ class Standing:
                 most = _BARREN
             elif self._walker.flips < _EARLY:
                 most = _LATE
+        elif isinstance(search, Swapping) and self.able:
+            most = _COSTLY
         behind = not self._falls(search) and self._behind(search)
         late[search] = behind * min(most, late.get(search, 0) + 1)
         return turn >> late[search]
