@@ -16,11 +16,14 @@ from hardscape.maxsat.methods.weighting.searches import (
     Search,
     Walking,
     Weighing,
+    looks_drawn,
     surveys_say,
 )
 
 #: Flips of the first turn of the random walk and, on each variable, more; turns double.
 _FIRST_TURN, TURN_PER_VARIABLE = 200_000, 50
+#: In how many clauses a variable may be, in the mean, without its flips taking longer: then they are fewer.
+_DEGREE = 30
 #: What the better one of two searches has, in turns of the other.
 _LESS = 4
 #: Flips of a turn, for each literal, from which on surveys are made; and the powers of what cools from them,
@@ -46,15 +49,19 @@ def random_turns(
     walking = best = searches.walking(stream, initial)
     weighing: Weighing | None = None
     turn = _FIRST_TURN + TURN_PER_VARIABLE * formula.num_variables
-    close = close_to_all(formula)  # then no weights are learnt
+    turn = int(turn * min(1, _DEGREE * formula.num_variables / len(formula.literals)))
     streams = itertools.count(stream + _GREEDY, _GREEDY)
     surveys = surveys_say(formula)
-    led, size = False, len(formula.literals)
-    for _ in rounds(walker):
+    drawn, close = True, close_to_all(formula)  # then no weights are learnt
+    led, stands, size = False, False, len(formula.literals)
+    for count, _ in enumerate(rounds(walker)):
         before = walking.quality[0]
         behind = weighing is not None and weighing.cost() < best.cost()
-        yield walking, turn // _LESS if behind or led else turn
+        less = led or (behind and (drawn or stands))
+        yield walking, turn // _LESS if less else turn
         best = min(best, walking, key=lambda each: each.quality)
+        if not count and not looks_drawn(formula):
+            drawn, close = False, 0
         if surveys and turn >= _SURVEYED * size:
             until, first, led = walker.flips + turn, not led, False
             while walker.flips < until:
@@ -70,14 +77,14 @@ def random_turns(
                 led, first = led or cooling.quality <= best.quality, False
                 best = min(best, walking, cooling, key=lambda each: each.quality)
             surveys = led
-        if walking.quality[0] > FALLING * before:
-            if not (behind or led):
-                cooling = searches.walking(next(streams), walking.best())
-                yield from _cooled(cooling, _GREEDIER, turn)
-                best = min(best, cooling, key=lambda each: each.quality)
-            if best.quality[0] > close:
-                weighing = weighing or searches.weighing(best.best())
-                yield weighing, turn // _LESS if led else turn
+        stands = walking.quality[0] > FALLING * before
+        if stands and not (behind or led):
+            cooling = searches.walking(next(streams), walking.best())
+            yield from _cooled(cooling, _GREEDIER, turn)
+            best = min(best, cooling, key=lambda each: each.quality)
+        if (stands or behind or not drawn) and best.quality[0] > close:
+            weighing = weighing or searches.weighing(best.best())
+            yield weighing, turn // _LESS if led else turn
         turn *= 2
 
 

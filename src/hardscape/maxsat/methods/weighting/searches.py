@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -19,6 +21,10 @@ from hardscape.maxsat.methods.weighting.walk import FULL, FULL_EXPONENT, ONE_EXP
 #: literals.
 _THRESHOLD = {3: 4.267, 4: 9.931, 5: 21.117, 6: 43.37, 7: 87.79}
 _WALKED, _SURVEYED, _MOST_SURVEYED = 0.97, 1.02, 3_000_000
+#: Of formulas that look drawn: clauses and pairs of variables that are counted, and most literals of a clause;
+#: how often clauses may be on the same variables, how many more pairs than by chance may have met before, and
+#: what the variance of how often a variable occurs may be, in means.
+_ROWS, _PAIRS, _LONG, _COPIES, _AGAIN, _SPREAD = 2**17, 2**15, 16, 2.5, 0.05, 1.5
 #: What a compiled search counts as violated before it has evaluated anything.
 NEVER = 2**64 - 1
 
@@ -234,6 +240,32 @@ def looks_random(formula: Formula) -> bool:
     """Whether all clauses have the same length of 3 or more."""
     sizes = np.diff(formula.offsets)
     return len(sizes) > 0 and bool(sizes[0] >= 3) and bool((sizes == sizes[0]).all())
+
+
+def looks_drawn(formula: Formula) -> bool:
+    """Whether clauses of one length meet one another as independent ones do.
+
+    That is, they are on the same variables no more than twice in the mean, on the same two no more often than
+    by chance, and how often a variable occurs varies about as much as if drawn. Of many clauses the first
+    tell of pairs, which takes some ten milliseconds.
+    """
+    n, size = formula.num_variables, int(formula.offsets[1])
+    if size > _LONG:
+        return False
+    rows = np.abs(formula.literals[: _ROWS * size].astype(np.int64)).reshape(-1, size)
+    columns = np.sort(rows).T
+    keys = reduce(lambda key, column: key * n + column, columns)
+    places = np.sort(np.unique(keys, return_index=True)[1])
+    copies = len(keys) / len(places)
+    pairs = list(itertools.combinations(range(size), 2))
+    columns = columns[:, places[: _PAIRS // len(pairs)]]
+    met = np.concatenate([columns[i] * n + columns[j] for i, j in pairs])
+    again = 1 - len(np.unique(met)) / len(met)
+    each = 2 * len(met) / (n * (n - 1))  # in the mean, of all pairs there are
+    by_chance = 1 + np.expm1(-each) / each
+    degrees = np.bincount(np.abs(formula.literals), minlength=n + 1)[1:]
+    spread = degrees.var() / (copies * degrees.mean())
+    return bool(copies < _COPIES and again < by_chance + _AGAIN and spread < _SPREAD)
 
 
 def surveys_say(formula: Formula) -> bool:
