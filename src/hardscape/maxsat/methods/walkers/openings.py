@@ -28,9 +28,9 @@ TEMPERS = 8
 #: pressure, which begin at no weight of soft clauses, need as many as `OPENING` each. And its flips until each
 #: of its searches has had the turns that it begins with, in those of a turn on each variable, and this many.
 _LED, _BEGIN, _FLIPS = 3 * OPENING, 24, 4096
-#: Turns of a solver that is asked for a first assignment, before others go on; and how many times longer those
-#: of clause weighting beside it are while it finds.
-_ASKED, _FINDING = 75, 4
+#: Flips, about, of a solver that is asked for a first assignment, before others go on; and how many times
+#: longer turns of clause weighting are meanwhile while it finds.
+_ASKED, _FINDING = 600_000, 4
 #: Flips, about, of a solver that is asked whether all clauses hold where some are hard; and literals above
 #: which to tell it these takes as long.
 _PLAIN, _PLAINLY = 100_000, 500_000
@@ -41,20 +41,19 @@ def first_turns(
 ) -> Iterator[tuple[Search, int]]:
     """A solver that is asked for a first assignment where none is known, up to a limit.
 
-    Alone, but for turns of clause weighting that violates few hard clauses: it may come to satisfy them, and
-    the solver's next turn is as long, since nothing tells which of the two is sooner. They are longer while its
-    last find lies in the later half of the flips so far, without the solver's.
+    Alone, but for turns of clause weighting that violates few hard clauses: it may come to satisfy them. They
+    are longer while its last find lies in the later half of the flips so far, without the solver's.
     """
     few = max(FEW, close_to_all(formula))
-    turn, part = FIRST_ALONE + formula.num_variables, FIRST_ALONE
+    turn = FIRST_ALONE + formula.num_variables
+    until = walker.flips + _ASKED
     done = found = walker.flips
-    for _ in range(_ASKED):
-        if not swapping.cost()[0] or swapping.given_up:
-            return
-        yield swapping, part
+    while swapping.cost()[0] and not swapping.given_up and walker.flips < until:
+        yield swapping, FIRST_ALONE
         hard = weighing.cost()[0]
         if swapping.cost()[0] and hard <= few:
             part = turn * (_FINDING if done <= 2 * found else 1)
+            until += part
             done += part
             yield weighing, part
             if weighing.cost()[0] < hard:
