@@ -45,7 +45,7 @@ def answers(
         if peer.cost is None or peer.cpu > most:
             continue
         how = {"time_limit": 60.0} if prove else {"time_limit": limit, "target": peer.cost}
-        mine = ours(lists, threads=1, seed=1, **how)
+        mine = ours(lists, threads=1, seed=1, device="cpu", **how)
         assert mine.cost is None or mine.cost >= peer.cost
         if prove and mine.cost != peer.cost:
             print(f"not proven: {name}, seed {seed}", file=sys.stderr)
@@ -181,7 +181,7 @@ def programs(
     for (name, make), seed in itertools.product(FAMILIES.items(), range(first, first + instances)):
         lists = make(seed)
         peers = [peer(lists, limit) for peer in (rc2, highs)]
-        mine = ours(lists, threads=1, seed=1, time_limit=limit)
+        mine = ours(lists, threads=1, seed=1, device="cpu", time_limit=limit)
         assert mine.cost is not None
         best = min(x.cost for x in (mine, *peers) if x.cost is not None)
         bound = max(0.0, told_by_program(lists))
