@@ -125,22 +125,30 @@ def test_what_others_found_is_no_fall_of_a_search():
     assert walker.falls
 
 
-@pytest.mark.parametrize(("literals", "pays"), [(200_000, True), (400_000, True), (600_000, False)])
-def test_a_prover_that_takes_long_to_begin_does_not_begin_late(literals, pays, monkeypatch):
+@pytest.mark.parametrize(
+    ("literals", "left", "idle", "pays"),
+    [
+        (200_000, 0.7, 0.35, True),
+        (600_000, 0.7, 1.0, False),  # no time is left for it
+        (600_000, 1.0, 1.0, True),
+        (400_000, 0.7, 0.5, False),  # the search has not waited as long as a proof takes to begin
+        (400_000, 0.7, 0.7, True),
+    ],
+)
+def test_a_prover_that_takes_long_to_begin_does_not_begin_late_or_soon(
+    literals, left, idle, pays, monkeypatch
+):
     monkeypatch.setattr(pace, "programs_first", lambda formula: False)
-    left = SimpleNamespace(left=0.7)
     task: Any = SimpleNamespace(
         incumbent=SimpleNamespace(best=found(3), earned=1),
-        options=SimpleNamespace(deadline=left),
+        options=SimpleNamespace(deadline=SimpleNamespace(left=left)),
         presolved=SimpleNamespace(
             formula=SimpleNamespace(literals=range(literals), num_clauses=1, num_hard=1)
         ),
     )
     stuck = Pace()
-    stuck.walked(0.3, None, None)
-    assert pace.proof_pays(task, stuck, 1.0, able=True) == pays
-    left.left = 1.7
-    assert pace.proof_pays(task, stuck, 1.0, able=True)
+    stuck.walked(idle, None, None)
+    assert pace.proof_pays(task, stuck, 2.0, able=True) == pays
 
 
 def test_a_search_has_less_of_a_limit_alone_the_longer_that_is():

@@ -209,5 +209,6 @@ def proof_pays(task: Task, pace: Pace, limit: float, *, able: bool, asking: bool
         return True
     soon = left > _TOLD or first_ones(formula) > 0
     programs = soon and programs_first(formula) and opening(formula, left) > 0
-    still = pace.still(most / limit) and not asking
+    # What a proof takes to begin is lost where it finds nothing; a search that waits as long has lost as much.
+    still = pace.still(most / limit) and pace.idle >= begins and not asking
     return pace.seconds >= _FIRST_PART * most and (programs or still)
