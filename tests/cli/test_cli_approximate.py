@@ -32,6 +32,13 @@ def test_the_answer_of_the_function(file: str, capsys: Captured) -> None:
     assert found.items() >= bounds(np.ones((60, 60))).to_dict().items()
 
 
+def test_a_wished_error(file: str, capsys: Captured) -> None:
+    assert main(["approximate", file, "--relative-error", "0.2", "--seed", "2", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["relative_error_bound"] < 0.2
+    assert found["num_samples"] < 10_000
+
+
 def test_for_people(file: str, capsys: Captured) -> None:
     assert main(["approximate", file, "--num-samples", "100", "--method", "gurvits"]) == 0
     assert "gurvits, 100 samples" in capsys.readouterr().out
@@ -54,6 +61,7 @@ def test_refusals(file: str, tmp_path: Path, capsys: Captured) -> None:
     for words in (
         [file, "--confidence", "1"],
         [file, "--num-samples", "0"],
+        [file, "--num-samples", "10", "--relative-error", "0.1"],
         [file, "--method", "guess"],
         [str(tmp_path / "signed.npy"), "--method", "huber-law"],
         [str(tmp_path / "wide.npy")],

@@ -162,6 +162,45 @@ def test_stated_coverage(a, log):
     assert held >= 0.65 * runs  # with a coverage of 0.8 less happens once in 500
 
 
+@pytest.mark.parametrize("name", ["dense", "sparse", "signed", "complex"])
+def test_a_wished_error(name):
+    """No trial decides what it counts: seeds of which one in fifty may be above the wish."""
+    exact = hardscape.permanent(MATRICES[name])
+    found = [approximate(MATRICES[name], relative_error=0.1, seed=seed) for seed in range(12)]
+    bounds_ = [x.relative_error_bound for x in found]
+    assert sum(bound > 0.1 for bound in bounds_) <= 2
+    assert max(bounds_) < 0.12
+    assert min(bounds_) > 0.03  # nor are there ten times as many samples as it takes
+    assert (
+        sum(abs(x.value - exact) > x.error_bound for x in found) <= 3
+    )  # 0.95 hold, each for itself
+    one, two = (approximate(MATRICES[name], relative_error=0.1, seed=3, threads=k) for k in (1, 2))
+    assert (
+        (one.value, one.num_samples)
+        == (two.value, two.num_samples)
+        == (
+            found[3].value,
+            found[3].num_samples,
+        )
+    )
+
+
+def test_a_trial_draws_none_of_the_samples_that_count():
+    matrix = MATRICES["dense"]
+    wished = approximate(matrix, relative_error=0.1, seed=1)
+    told = approximate(matrix, num_samples=wished.num_samples, seed=1)
+    assert (wished.value, wished.error_bound) == (told.value, told.error_bound)
+
+
+def test_a_wish_beyond_reach():
+    """A permanent that is lost in the noise of its samples."""
+    a = np.random.default_rng(1).normal(size=(30, 30))
+    with pytest.raises(BudgetError, match="time_limit"):
+        approximate(a, relative_error=0.01)
+    found = approximate(a, relative_error=0.01, time_limit=0.2)
+    assert (found.stopped, found.error_bound > abs(found.value)) == ("time_limit", True)
+
+
 def test_the_same_on_any_number_of_threads():
     for name in ("dense", "complex"):
         one, two = (approximate(MATRICES[name], seed=5, threads=k) for k in (1, 3))
@@ -194,6 +233,9 @@ def test_refusals():
     for options in (
         {"method": "monte-carlo"},
         {"num_samples": 0},
+        {"relative_error": 0},
+        {"relative_error": 1.5},
+        {"relative_error": 0.1, "num_samples": 10},
         {"confidence": 1.0},
         {"method": "huber-law"},
     ):

@@ -39,14 +39,17 @@ class EstimatorOptions:
     method
         auto, huber-law (nonnegative matrices) or gurvits.
     num_samples
-        The interval narrows with its square root.
+        By default 10000; the interval narrows with its square root.
+    relative_error
+        Instead: as many as it takes until the error is at most this part of the permanent.
     confidence
         Probability, below 1, with which the interval holds the permanent.
     """
 
     format: Annotated[str | None, format_help(formats.FORMATS)] = None
     method: Estimator = "auto"
-    num_samples: int = 10_000
+    num_samples: int | None = None
+    relative_error: float | None = None
     confidence: float = 0.95
 
 
@@ -68,6 +71,7 @@ def approximate(
     keywords: dict[str, Any] = {
         "method": given.method,
         "num_samples": given.num_samples,
+        "relative_error": given.relative_error,
         "confidence": given.confidence,
         **vars(run),
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Unpack, get_args
 
 import numpy as np
@@ -16,6 +16,7 @@ from hardscape.interrupts import interruptible
 from hardscape.permanents.approximation.balance import Balanced, balanced
 from hardscape.permanents.approximation.bounds import Bounds, exponential
 from hardscape.permanents.approximation.works import (
+    MAX_SAMPLES,
     AcceptedSamples,
     Estimate,
     Samples,
@@ -27,6 +28,8 @@ from hardscape.plain import Plain, finite_or_none
 
 Estimator = Literal["auto", "gurvits", "huber-law"]
 
+#: Samples where nobody says how many.
+_SAMPLES = 10_000
 #: Sides for which the squares of samples stay in float64.
 _MAX_SIDE = 400
 
@@ -117,7 +120,8 @@ def approximate(
     a: Any,
     *,
     method: Estimator = "auto",
-    num_samples: int = 10_000,
+    num_samples: int | None = None,
+    relative_error: float | None = None,
     confidence: float = 0.95,
     **run: Unpack[RunArguments],
 ) -> Approximation:
@@ -132,8 +136,12 @@ def approximate(
         permanent. Good for dense ones, of side 100 or more. "gurvits" for all: the mean of Glynn's formula
         over random signs; what it knows is how large the permanent is compared with
         :math:`\lVert A \rVert_2^n`. "auto" takes the first where it can.
-    num_samples : int
-        The interval narrows with its square root.
+    num_samples : int, optional
+        By default 10,000. The interval narrows with its square root.
+    relative_error : float, optional
+        Instead of `num_samples`: `relative_error_bound` that is wished for. A trial of other samples, of a
+        second at most, tells how many it takes; in some of a hundred calls that is too few, and the bound is a
+        little above the wish.
     confidence : float
         Probability, below 1, with which the interval holds the permanent.
     **run
@@ -148,8 +156,8 @@ def approximate(
     Raises
     ------
     InputError
-        If `a` is not one square matrix, or "huber-law" is asked for where it has negative or complex
-        entries.
+        If `a` is not one square matrix, "huber-law" is asked for where it has negative or complex
+        entries, or both of `num_samples` and `relative_error` are given.
     DeviceError
         If `device` is a GPU.
     BudgetError
@@ -173,13 +181,20 @@ def approximate(
     >>> found = approximate(matrix, seed=1)
     >>> found.method, found.relative_error_bound < 0.25
     ('huber-law', True)
+    >>> approximate(matrix[:20, :20], relative_error=0.1, seed=1).relative_error_bound < 0.1
+    True
     """
     if method not in get_args(Estimator):
         accepted = ", ".join(map(repr, get_args(Estimator)))
         raise InputError(f"method={method!r}; {accepted} are accepted")
     if not 0 < confidence < 1:
         raise InputError(f"confidence={confidence!r}; a number between 0 and 1 is accepted")
-    count = integer(num_samples, "num_samples", 1, 2**48)
+    if num_samples is not None and relative_error is not None:
+        raise InputError(
+            f"num_samples={num_samples!r} and relative_error={relative_error!r}; one of them is accepted"
+        )
+    count = integer(_SAMPLES if num_samples is None else num_samples, "num_samples", 1, MAX_SAMPLES)
+    wished = None if relative_error is None else _wish(relative_error)
     options = RunOptions.checked(**run)
     if not all(isinstance(device, Cpu) for device in options.devices):
         raise DeviceError(f"samples are not drawn on {options.devices[0]}; use device='cpu'")
@@ -203,6 +218,9 @@ def approximate(
             "",
         )
     name, work, log_scale = _work(scaled, method, count, options.seed, confidence)
+    if wished is not None:
+        left = options.deadline.left
+        work = replace(work, count=work.needed(wished, 1.0 if left is None else min(1.0, left / 4)))
     _check_budget(work, options)
     outcome = solve(work, options)
     estimate = outcome.answer or Estimate(0.0, 1.0, 1.0, 0)
@@ -214,6 +232,12 @@ def approximate(
     if outcome.signum:
         raise Interrupted(outcome.signum, found)
     return found
+
+
+def _wish(relative_error: float) -> float:
+    if isinstance(relative_error, bool) or not 0 < relative_error < 1:
+        raise InputError(f"relative_error={relative_error!r}; a number between 0 and 1 is accepted")
+    return float(relative_error)
 
 
 def _work(

@@ -7,16 +7,21 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import NormalDist
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardscape import native
-from hardscape.engine import Context, Device, Partial, Shard, ShardResult, split
+from hardscape.engine import Context, Cpu, Device, Partial, Shard, ShardResult, split
 from hardscape.permanents.methods.sums import Stated
 from hardscape.permanents.structure.scaling import parts_of
 
+#: Samples, at most: those of a trial are numbered from here on.
+MAX_SAMPLES = 2**48
+#: Samples that a trial begins with, and its standard error over its value with which it ends.
+_TRIAL, _TRIED = 1024, 0.05
 #: Shards, at most, and seconds of one, at least, that are worth more than one thread.
 _SHARDS, _BRIEF = 256, 2e-3
 #: Seconds of a sample for each entry, by its parts; of one of Huber and Law's.
@@ -49,6 +54,36 @@ class Samples(Stated[Estimate]):
     def core_seconds(self) -> float:
         """Estimated time of all."""
         return self.sample_seconds * self.count
+
+    @abstractmethod
+    def narrowing(self, partial: Partial) -> tuple[float, float]:
+        r"""Of the half-width of an interval of N such samples, :math:`\alpha/\sqrt{N} + \beta/N`, both."""
+
+    def needed(self, relative_error: float, seconds: float) -> int:
+        """How many samples an interval takes whose half-width is this over the value, as a trial tells.
+
+        The trial's samples are none of those that will be drawn, so that their number says nothing of these.
+        It ends once its value is known to a twentieth, or after so many seconds as they are estimated; the
+        value counts less twice its standard error.
+        """
+        context = Context(Cpu(), None, np.zeros(1, dtype=np.uint8))
+        count, estimate = 0, Estimate(0.0, 1.0, 1.0, 0)
+        partial: Partial = {}
+        while estimate.standard_error > _TRIED * abs(estimate.value) or not estimate.num_samples:
+            more = max(_TRIAL, count)
+            if count and (count + more) * self.sample_seconds > seconds:
+                break
+            begin = MAX_SAMPLES + count
+            drawn = self.run(Shard(0, begin, begin + more), context).partial
+            partial = self.merge(partial, drawn) if partial else drawn
+            count += more
+            estimate = self.result(partial)
+        size = relative_error * (abs(estimate.value) - 2 * estimate.standard_error)
+        if size <= 0:
+            return MAX_SAMPLES
+        alpha, beta = self.narrowing(partial)
+        root = (alpha + math.sqrt(alpha**2 + 4 * beta * size)) / (2 * size)
+        return math.ceil(min(MAX_SAMPLES, max(2, root**2)))
 
     def shards(self) -> Sequence[Shard]:
         """Ranges of samples."""
@@ -116,14 +151,25 @@ class SignSamples(Samples):
         count = int(partial["count"][0])
         if count < 2:
             return Estimate(0.0, 1.0, 1.0, count)
-        mean, square = partial["sums"] / count
-        variance = np.maximum(square - mean**2, 0) * count / (count - 1)
-        chance = (1 - self.confidence) / len(mean)
-        width = math.log(4 / chance)
+        mean, _ = partial["sums"] / count
+        variance, width = self._spread(partial)
         off = np.sqrt(2 * variance * width / count) + 7 * 2 * width / (3 * (count - 1))
         value = float(mean[0]) if len(mean) == 1 else complex(*mean.tolist())
         bound = min(1.0 + abs(value), float(np.hypot.reduce(off)))
         return Estimate(value, bound, math.sqrt(float(variance.sum()) / count), count)
+
+    def narrowing(self, partial: Partial) -> tuple[float, float]:
+        """Of Maurer and Pontil's bound."""
+        variance, width = self._spread(partial)
+        parts = len(variance)
+        return math.sqrt(2 * float(variance.sum()) * width), 14 * width * math.sqrt(parts) / 3
+
+    def _spread(self, partial: Partial) -> tuple[NDArray[np.float64], float]:
+        """Variances of the parts, and the logarithm of four over the chance that one of them is off."""
+        count = int(partial["count"][0])
+        mean, square = partial["sums"] / count
+        variance = np.maximum(square - mean**2, 0) * count / (count - 1)
+        return variance, math.log(4 * len(mean) / (1 - self.confidence))
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,6 +224,12 @@ class AcceptedSamples(Samples):
         low, high = binomial_interval(accepted, count, self.confidence)
         spread = math.sqrt(share * (1 - share) / count)
         return Estimate(share, max(share - low, high - share), spread, count)
+
+    def narrowing(self, partial: Partial) -> tuple[float, float]:
+        """Of a normal distribution's interval, and more than it is wider by."""
+        share = int(partial["accepted"][0]) / int(partial["count"][0])
+        z = NormalDist().inv_cdf((1 + self.confidence) / 2)
+        return z * math.sqrt(share * (1 - share)), z * z + 1
 
 
 def binomial_interval(accepted: int, count: int, confidence: float) -> tuple[float, float]:
