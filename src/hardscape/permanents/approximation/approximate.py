@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, Unpack, get_args
 
 import numpy as np
@@ -220,7 +220,8 @@ def approximate(
     name, work, log_scale = _work(scaled, method, count, options.seed, confidence)
     if wished is not None:
         left = options.deadline.left
-        work = replace(work, count=work.needed(wished, 1.0 if left is None else min(1.0, left / 4)))
+        count = work.needed(wished, 1.0 if left is None else min(1.0, left / 4))
+        name, work, log_scale = _work(scaled, method, count, options.seed, confidence)
     _check_budget(work, options)
     outcome = solve(work, options)
     estimate = outcome.answer or Estimate(0.0, 1.0, 1.0, 0)
