@@ -49,34 +49,37 @@ def stopped_by_message(executor: MPIPoolExecutor) -> dict[str, Any]:
     return {"complete": bool(future.result().nodes), "seconds": time.monotonic() - began}
 
 
-def main() -> None:
-    """Print digests of all jobs, or run the long one with a checkpoint or a time limit."""
+def jobs(executor: MPIPoolExecutor) -> dict[str, Any]:
+    """Who works, and digests of all jobs."""
+    return {
+        "ranks": sorted(set(executor.map(rank, range(8)))),
+        "digests": {name: sha256(job(executor=executor)).hexdigest() for name, job in JOBS.items()},
+    }
+
+
+def limit(executor: MPIPoolExecutor) -> dict[str, Any]:
+    """How what would take minutes ends."""
+    began = time.monotonic()
+    found = hardscape.spectrum(
+        dense_gaussian(40, 5),
+        500,
+        device="cpu",
+        prune=False,
+        executor=executor,
+        time_limit=0.5,
+    )
+    return {"certified": found.certified, "seconds": time.monotonic() - began}
+
+
+def main(what: list[str]) -> None:
+    """Print what ranks found, each by its name; or run a long job with a checkpoint."""
+    do = {"jobs": jobs, "limit": limit, "channel": stopped_by_message}
     with MPIPoolExecutor() as executor:
-        if sys.argv[1] == "jobs":
-            told: Any = {
-                "ranks": sorted(set(executor.map(rank, range(8)))),
-                "digests": {
-                    name: sha256(job(executor=executor)).hexdigest() for name, job in JOBS.items()
-                },
-            }
-        elif sys.argv[1] == "limit":
-            began = time.monotonic()
-            found = hardscape.spectrum(
-                dense_gaussian(40, 5),
-                500,
-                device="cpu",
-                prune=False,
-                executor=executor,
-                time_limit=0.5,
-            )
-            told = {"certified": found.certified, "seconds": time.monotonic() - began}
-        elif sys.argv[1] == "channel":
-            told = stopped_by_message(executor)
+        if what[0] == "checkpoint":
+            long_spectrum(executor=executor, checkpoint=what[1])
         else:
-            long_spectrum(executor=executor, checkpoint=sys.argv[2])
-            told = "done"
-    print(json.dumps(told))
+            print(json.dumps({name: do[name](executor) for name in what}))
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
