@@ -39,6 +39,7 @@ SMALLEST = {
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(import_module("hardscape.benchmarks.calls"), "SECONDS", 0.0)
+    monkeypatch.setattr(import_module("hardscape.benchmarks.gauge.fixing"), "REPEATS", 1)
 
 
 def run(name: str, words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:

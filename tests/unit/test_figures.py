@@ -80,7 +80,7 @@ def laid_out(ax: Any) -> Any:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     canvas = FigureCanvasAgg(ax.figure)
-    canvas.draw()
+    ax.figure.draw_without_rendering()
     return canvas.get_renderer()
 
 

@@ -125,24 +125,31 @@ def test_a_gap_when_time_is_over():
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are looked for in /proc")
 def test_no_prover_outlives_a_killed_search(tmp_path):
     program = (
-        "import numpy as np\n"
+        "import os\n"
         "from hardscape import maxsat\n"
         f"import sys; sys.path.insert(0, {str(Path(__file__).parents[1])!r})\n"
         "from unit.test_maxsat_prover_talk import hard_formula\n"
-        "maxsat.solve(hard_formula(n=4000), threads=1, time_limit=60, device='cpu')\n"
+        "formula = hard_formula(n=4000)\n"
+        "for _ in range(3):\n"
+        "    search = os.fork()\n"
+        "    if not search:\n"
+        "        maxsat.solve(formula, threads=1, time_limit=60, device='cpu')\n"
+        "    print(search, flush=True)\n"
+        "    os.waitpid(search, 0)\n"
     )
-    for moment in (0.3, 0.7, 1.1):
-        search = subprocess.Popen([sys.executable, "-c", program], cwd=tmp_path)
-        try:
-            child = _child_of(search.pid)
-            time.sleep(moment)
-        finally:
-            search.send_signal(signal.SIGKILL)
-            search.wait()
-        end = time.monotonic() + 20
-        while _alive(child) and time.monotonic() < end:
-            time.sleep(0.05)
-        assert not _alive(child)
+    words = [sys.executable, "-c", program]
+    with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as begins:
+        for moment in (0.3, 0.7, 1.1):
+            search = int(begins.stdout.readline())
+            try:
+                child = _child_of(search)
+                time.sleep(moment)
+            finally:
+                os.kill(search, signal.SIGKILL)
+            end = time.monotonic() + 20
+            while _alive(child) and time.monotonic() < end:
+                time.sleep(0.05)
+            assert not _alive(child)
 
 
 def _child_of(pid):

@@ -57,8 +57,15 @@ COMMANDS = {
 }
 FORKS = """
 import json, os, sys
+from importlib import import_module
+from hardscape import gauge, ising, maxsat, permanents, xorsat
 from hardscape.cli import main
-for words in json.loads(sys.argv[1]):
+commands = json.loads(sys.argv[1])
+for family in gauge, ising, maxsat, permanents, xorsat:
+    [getattr(family, name) for name in family.__all__]
+for words in commands:
+    import_module(f"hardscape.cli.{words.split()[0]}")
+for words in commands:
     child = os.fork()
     if not child:
         with open("dodecahedron.mtx") as file:

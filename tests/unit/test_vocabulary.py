@@ -169,14 +169,14 @@ def test_options_are_called_as_in_python() -> None:
     assert negated - known - methods - {x.removeprefix("no_") for x in COMMAND_ONLY} == set()
 
 
-@pytest.mark.parametrize("name", sorted(PARAMETERS))
-def test_one_default(name: str) -> None:
-    used = [parameter for _, parameter in PARAMETERS[name]]
-    defaults = {repr(x.default) for x in used if x.default is not x.empty}
-    assert len(defaults) <= 1 or name in OWN
-    if name in RunArguments.__annotations__:
-        types = {str(x.annotation) for x in used if x.default is not x.empty}
-        assert types <= {str(RunArguments.__annotations__[name].__forward_arg__)}
+def test_one_default() -> None:
+    for name, shared in PARAMETERS.items():
+        used = [parameter for _, parameter in shared]
+        defaults = {repr(x.default) for x in used if x.default is not x.empty}
+        assert len(defaults) <= 1 or name in OWN, name
+        if name in RunArguments.__annotations__:
+            types = {str(x.annotation) for x in used if x.default is not x.empty}
+            assert types <= {str(RunArguments.__annotations__[name].__forward_arg__)}, name
 
 
 @pytest.mark.parametrize("family", FAMILIES)
