@@ -145,6 +145,22 @@ def test_all_clauses_are_refuted_without_their_symmetries():
     assert search.lower == 1
 
 
+def test_a_question_for_all_clauses_keeps_what_it_learns_and_has_had_its_time(monkeypatch):
+    clauses = pigeons(9)
+    f = Formula.from_clauses(clauses, range(1, len(clauses) + 1))  # with no symmetries
+    search = Together(f, 0, np.zeros(f.num_variables, np.uint8), STOP)
+    given = search._solver.nof_clauses()
+    flips = search.run(100_000, STOP)
+    assert search._solver.nof_clauses() > 2 * given  # room for a third of these
+    assert not search.tried
+    assert not search.given_up
+    monkeypatch.setattr(growing, "_TRIAL", flips)
+    assert search.tried
+    while not search.given_up:
+        search.run(100_000, STOP)
+    assert search.lower == 1
+
+
 def test_a_question_for_all_clauses_ends_when_the_time_is_up():
     rng, stop = np.random.default_rng(1), np.zeros(1, dtype=np.uint8)
     clauses = pigeons(11)

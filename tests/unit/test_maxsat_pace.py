@@ -181,9 +181,28 @@ def test_a_proof_begins_where_the_search_finds_nothing(limit, lower, pays):
         walker.walked(0.1, best, best)
         when += str(tenth) * pace.proof_pays(task, walker, limit, able=True)
         asking = pace.proof_pays(task, walker, limit, able=True, asking=True)
-        # As long as it may be alone; where its bound promises something a proof begins at once.
-        assert asking == (lower > 0 or pace.alone(limit) <= walker.seconds < limit)
+        assert asking == (lower > 0)  # where its bound promises something a proof begins at once
     assert when == pays
+
+
+def test_a_proof_waits_for_a_question_unless_nothing_else_is_better():
+    soft = Formula.from_clauses([[1, 2], [-1, 2], [1, -2], [-1, -2]], [3, 4, 5, 6])
+    for cost, limit in ((3, 1.0), (4, 1.0), (3, 4.0), (4, 4.0)):
+        best = found(7 + cost)
+        task: Any = SimpleNamespace(
+            incumbent=SimpleNamespace(best=best, earned=0),
+            options=SimpleNamespace(deadline=SimpleNamespace(left=limit)),
+            presolved=SimpleNamespace(formula=soft, constant=7),
+        )
+        assert pace.only_all_are_better(task) == (cost == 3)
+        walker = Pace()
+        walker.walked(0.1, None, best)
+        assert not pace.proof_pays(task, walker, limit, able=True, asking=True)
+        walker.walked(2.0, best, best)
+        begins = pace.proof_pays(task, walker, limit, able=True, asking=True)
+        assert begins == (cost == 3 and limit == 4.0)
+    task.incumbent.best = None
+    assert not pace.only_all_are_better(task)
 
 
 @pytest.mark.parametrize(("limit", "pays"), [(2.0, ""), (4.0, "AB"), (8.0, "56789AB")])

@@ -14,6 +14,8 @@ from hardscape.maxsat.methods.symmetry.breaking import breaking
 
 #: Most conflicts of a question for all clauses; the first ones have fewer, and each twice as many as before.
 _MOST = 10 * CONFLICTS
+#: Flips' worth of questions in which a solver says of most formulas that it satisfies that it does.
+_TRIAL = 1_000_000
 
 
 def _literals(assignment: NDArray[np.uint8]) -> list[int]:
@@ -105,6 +107,8 @@ class Together(Asking):
     def __init__(
         self, formula: Formula, target: int, initial: NDArray[np.uint8], stop: NDArray[np.uint8]
     ) -> None:
+        from hardscape.maxsat.methods.exact.prover.oracle import Room  # needs python-sat
+
         super().__init__(target, long=True)
         self.lower, self._least = 0, min(formula.weights[~formula.hard].tolist(), default=0)
         self._variables, self._conflicts = formula.num_variables, CONFLICTS
@@ -118,14 +122,22 @@ class Together(Asking):
                 return
             self._solver.add_clause(clause)
         self._solver.add_clause([self._variables, -self._variables])
+        top = max(self._variables, self._solver.nof_vars())
+        self._room = Room(self._solver, (top + 1, top + 2))
         self._solver.set_phases(_literals(initial))
+
+    @property
+    def tried(self) -> bool:
+        """Whether it has an answer, or had as long as most take that come at all."""
+        return self.given_up or self._worked() >= _TRIAL
 
     def is_last(self, cost: tuple[int, int]) -> bool:
         """Whether only all clauses together would be better than such a cost, and that is not refuted yet."""
         return not self.given_up and cost <= (0, self._least)
 
     def _move(self, stop: NDArray[np.uint8]) -> None:
-        answer = self._ask([], self._conflicts)
+        answer = self._ask(self._room.assumed, self._conflicts)
+        self._room.grow(self._solver.accum_stats()["conflicts"])
         self._conflicts = min(2 * self._conflicts, _MOST)
         if answer:
             self._found(0, self._solver.get_model()[: self._variables])

@@ -20,12 +20,14 @@ from hardscape.maxsat.methods.exact.pace import (
     Pace,
     asks_in_vain,
     leads,
+    only_all_are_better,
     programs_first,
     proof_pays,
 )
 from hardscape.maxsat.methods.exact.proof import Proof
 from hardscape.maxsat.methods.exact.sharing import TURN_SHARE, first_share
 from hardscape.maxsat.methods.installed import can_ask, can_prove
+from hardscape.maxsat.methods.walkers.growing_turns import nearly_all
 from hardscape.maxsat.methods.walkers.local import LocalSearch, LocalWalks
 from hardscape.maxsat.methods.weighting.searches import looks_random
 from hardscape.maxsat.task import SMALL, Method, Task, Walks
@@ -46,6 +48,8 @@ _BEFORE_FEASIBLE = 0.3
 #: Share of the time limit, and most seconds, that is searched before the proof where the search is not the
 #: prover's neighbour: on a GPU, by an executor, or with a given number of flips.
 _FIRST_SHARE, _FIRST_SECONDS = 0.2, 2.0
+#: Seconds for each literal of a proof in this process that asks whether all clauses hold, and no more.
+_PLAIN_EACH = 4e-6
 #: Threads for each prover but the first, most provers, and literals above which there is one.
 _THREADS, _MOST_PROVERS, _SHARED = 4, 6, 1_000_000
 #: Seconds that "auto" tries to prove where no time limit is given.
@@ -110,8 +114,12 @@ class Exact(Method):
         if tables is not None and not task.over:
             self._prove(task, local, pace, tables.seconds)
             self._eliminate(task, tables)
+        begun = local is not None and not task.over and _asks_on(task)
+        if begun and local is not None:
+            self._prove(task, local, pace, _PLAIN_EACH * len(task.presolved.formula.literals))
+            self._walk_on(task, replace(local, endless=True), pace)
         if not task.over:
-            self._prove(task, local, pace)
+            self._prove(task, local, pace, begun=begun)
 
     def _walk_first(
         self, task: Task, local: LocalSearch, pace: Pace, first: float
@@ -207,9 +215,15 @@ class Exact(Method):
         task.incumbent.bound_reduced(least)
 
     def _prove(
-        self, task: Task, local: LocalSearch | None, pace: Pace, moment: float = math.inf
+        self,
+        task: Task,
+        local: LocalSearch | None,
+        pace: Pace,
+        moment: float = math.inf,
+        *,
+        begun: bool = False,
     ) -> None:
-        """Prove and improve; or for a moment alone, in this process."""
+        """Prove and improve; or for a moment alone, in this process, where it may have `begun` in vain."""
         presolved = task.presolved
         unasked = task.method == "auto" and task.options.deadline.left is None
         # The proof is this machine's CPU's.
@@ -249,6 +263,7 @@ class Exact(Method):
             pace,
             call,
             moment,
+            begun,
         )
         found = task.do(f"{self.name}{', checked' * task.check}", proof, options).answer
         if found is not None:
@@ -264,6 +279,18 @@ def _at_once(task: Task) -> bool:
     left = math.inf if task.options.deadline.left is None else task.options.deadline.left
     alone = len(task.options.devices) == 1
     return alone and left > SHORT and begins_here(task.presolved.formula, left)
+
+
+def _asks_on(task: Task) -> bool:
+    """Whether an attempt in this process comes before a walker who asks whether all clauses hold.
+
+    What it has learnt is lost to a process, which would ask the same as the walker.
+    """
+    formula, best = task.presolved.formula, task.incumbent.best
+    if best is None or not _at_once(task) or len(formula.literals) <= SMALL:
+        return False
+    cost = best.hard_violations, best.cost - task.presolved.constant
+    return nearly_all(cost, formula) and not only_all_are_better(task)
 
 
 def _provable(formula: Formula) -> bool:

@@ -122,6 +122,14 @@ def asks_in_vain(task: Task) -> bool:
     return (best is None or best.hard_violations > 0) and asks_first(task.presolved.formula)
 
 
+def only_all_are_better(task: Task) -> bool:
+    """Whether no clause is hard, and the best assignment violates no more than the lightest."""
+    formula, best = task.presolved.formula, task.incumbent.best
+    if formula.num_hard or best is None:
+        return False
+    return best.cost - task.presolved.constant <= min(formula.weights.tolist(), default=0)
+
+
 def programs_first(formula: Formula) -> bool:
     """Whether counters of at most one, or sums, may be what most hard clauses say.
 
@@ -183,7 +191,8 @@ def _circuit_opens(formula: Formula, left: float) -> bool:
 def proof_pays(task: Task, pace: Pace, limit: float, *, able: bool, asking: bool = False) -> bool:
     """Whether a proof may be tried within a limit, of which the search, able or not, had some time.
 
-    Where no clause is hard and the search is asking whether all can hold, a proof would ask the same.
+    Where no clause is hard and the search is asking whether all can hold, a proof would ask the same. Where
+    nothing else is better it begins in time, since a second solver refutes others than the first.
     """
     formula, left = task.presolved.formula, task.options.deadline.left
     best = task.incumbent.best
@@ -192,7 +201,7 @@ def proof_pays(task: Task, pace: Pace, limit: float, *, able: bool, asking: bool
     if left is None or left < max(begins, min(_SECONDS, _LAST * limit)):
         return False
     most = alone(limit)
-    over = most <= pace.seconds < limit
+    over = most <= pace.seconds < limit and not (asking and not only_all_are_better(task))
     if violated and asks_in_vain(task):
         enough = max(_ASKED, _ASKED_EACH * len(formula.literals))
         stuck = pace.stuck and pace.seconds >= enough

@@ -66,6 +66,7 @@ class Proof(Work[Partial]):
         None  # where the first prover is kept for later calls, of a formula not presolved
     )
     moment: float = math.inf  # seconds of a proof that begins and ends in this process
+    begun: bool = False  # whether one did, in vain
     #: Set where a prover has ended.
     ended: threading.Event = field(default_factory=threading.Event, repr=False)
 
@@ -108,7 +109,7 @@ class Proof(Work[Partial]):
                 return ShardResult(told(flips=flips), complete)
         alone = not (shard.index or self.check or self.call)
         turns: Turns | None = None
-        here = begins_here(self.formula, self.ends - time.monotonic())
+        here = not self.begun and begins_here(self.formula, self.ends - time.monotonic())
         if alone and self.in_turns and self.local is not None and here:
             turns = self.turns(self.local.walker(0, context), self.constant)
             found = self._here(turns, context)

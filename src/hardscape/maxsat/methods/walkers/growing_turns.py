@@ -30,8 +30,8 @@ _CLOSE = 0.001
 MOST_VAIN, _QUARTER = 3, 2
 
 
-def _nearly_all(cost: tuple[int, int], formula: Formula) -> bool:
-    """Whether no clause is hard, and so little is violated that all may hold together."""
+def nearly_all(cost: tuple[int, int], formula: Formula) -> bool:
+    """Whether no clause is hard, and at such a cost so little is violated that all may hold together."""
     little = cost[0] == 0 and cost[1] <= _LITTLE * formula.total_weight
     return not formula.num_hard and little
 
@@ -67,7 +67,7 @@ class GrowingTurns:
         """Searches in turn, beside clause weighting that had its first turns, and how many flips each has."""
         if weighing.cost()[0] and self._can_swap:
             yield from self._first_turns(weighing)
-        self.asking = _nearly_all(weighing.cost(), self._walker.work.formula)
+        self.asking = nearly_all(weighing.cost(), self._walker.work.formula)
         if self._swapping is None and not weighing.cost()[0]:
             yield from finding_turns(weighing, self._walker.work.formula)
         if self._can_swap and not weighing.cost()[0]:
@@ -128,7 +128,7 @@ class GrowingTurns:
         asks = [each for each in self._askers(weighing) if not each.given_up]
         searches: list[Search] = [*asks, weighing]
         total, together = self._walker.work.formula.total_weight, self._together
-        far = together is not None and weighing.cost()[1] > _CLOSE * total
+        far = together is not None and together.tried and weighing.cost()[1] > _CLOSE * total
         for search in searches:
             before, kind = search.cost(), type(search)
             halved = self._vain.get(kind, 0)
@@ -148,12 +148,12 @@ class GrowingTurns:
     def _askers(self, weighing: Weighing) -> Iterator[Asking]:
         """Who asks a solver beside clause weighting: for all clauses, and for more and more of them."""
         work = self._walker.work
-        if _nearly_all(weighing.cost(), work.formula):
+        if nearly_all(weighing.cost(), work.formula):
             best = weighing.best()
             self._together = self._together or Together(
                 work.formula, work.target, best, self._walker.stop
             )
-            self.asking = not self._together.given_up
+            self.asking = not self._together.tried
             yield self._together
         growing = self._growing
         if growing is not None and not (self._together and self._together.is_last(growing.cost())):

@@ -55,8 +55,8 @@ class Oracle:
         self._conflicts, self._least = (_FIRST, _LEAST) if waits else (most, FEW_CONFLICTS)
         self._patience = 1  # in times of so many propagations
         #: Two variables that nothing names, where looks shall not make the solver forget what it has learnt.
-        self.spare: tuple[int, ...] = ()
-        self._padding = 0
+        self.spare: tuple[int, int] | None = None
+        self._room: Room | None = None
         self._limited = False  # whether the solver minds its propagations
         self.guided = False  # towards an assignment near which better ones are likely
         self.begin(board, ())
@@ -134,7 +134,8 @@ class Oracle:
             if self.late() if math.isinf(end) else done[0] >= end or done[1] >= last:
                 return None
             if self.spare:
-                self._make_room(done[0] - began)
+                self._room = self._room or Room(self._solver, self.spare)
+                self._room.grow(done[0] - began)
 
     def _try(
         self, wishes: Sequence[int], done: tuple[int, int], end: float, last: float
@@ -151,26 +152,13 @@ class Oracle:
         # Interrupts are not used, but are how python-sat is told to let other threads go on meanwhile: one
         # of them says that this process may be stopped.
         answer: bool | None = self._solver.solve_limited(
-            assumptions=[*self.premise, *self.spare, *wishes], expect_interrupt=True
+            assumptions=[*self.premise, *(self.spare or ()), *wishes], expect_interrupt=True
         )
         if answer is None:
             if waits and self.work()[0] == before:
                 self._patience *= 2  # to hold what is assumed takes more
             self._pace(time.monotonic() - began)
         return answer
-
-    def _make_room(self, conflicts: int) -> None:
-        """Have the room that so many conflicts of one call give, by copies of a clause that says nothing.
-
-        Their variables are assumed, so no propagation sees them. Else a long question never ends where few
-        clauses are given: each look would begin with room for a third as many.
-        """
-        steps = math.log(1 + conflicts * (_LATER - 1) / _SOON, _LATER)
-        given = self._solver.nof_clauses() - self._padding
-        more = int(min(given * _MORE_ROOM**steps, _ENOUGH)) - given - self._padding
-        if more > 0:
-            self._solver.append_formula([self.spare] * more)
-            self._padding += more
 
     def work(self) -> tuple[int, int]:
         """Conflicts and propagations so far."""
@@ -198,7 +186,7 @@ class Oracle:
 
     def _forget(self) -> None:
         """Give the solver's memory back, if there is one."""
-        self._padding = 0
+        self._room = None
         self._limited = False
         solver = self.__dict__.pop("_solver", None)
         if solver is not None:
@@ -209,3 +197,24 @@ class Oracle:
         self._forget()
         if self._second is not None:
             self._second.delete()
+
+
+class Room:
+    """What one call of so many conflicts would have, by copies of a clause that says nothing.
+
+    Its variables, which nothing names, are to be `assumed`, so no propagation sees the copies. Else a long
+    question never ends where few clauses are given: each call would begin with room for a third as many.
+    """
+
+    def __init__(self, solver: Any, spare: tuple[int, int]) -> None:
+        self._solver, self.assumed = solver, spare
+        self._copies = 0
+
+    def grow(self, conflicts: int) -> None:
+        """Have the room of so many conflicts."""
+        steps = math.log(1 + conflicts * (_LATER - 1) / _SOON, _LATER)
+        given = self._solver.nof_clauses() - self._copies
+        more = int(min(given * _MORE_ROOM**steps, _ENOUGH)) - given - self._copies
+        if more > 0:
+            self._solver.append_formula([self.assumed] * more)
+            self._copies += more
