@@ -76,26 +76,38 @@ class Cluster:
         words = python or ("-m", WORKER)
         return self._start(*words, "--scheduler-file", str(self.file), *OPTIONS)
 
-    def close(self) -> None:
-        """Kill all."""
-        for process in self._started:
+    def kill(self, first: int) -> None:
+        """Kill all from the first on, which are the workers from 1 on."""
+        for process in self._started[first:]:
             with suppress(ProcessLookupError):  # it was killed before
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+        del self._started[first:]
+
+
+@pytest.fixture(scope="module")
+def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A scheduler alone."""
+    hosts = Cluster(tmp_path_factory.mktemp("cluster") / "scheduler.json")
+    try:
+        deadline = time.monotonic() + 60
+        while not hosts.file.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        yield hosts
+    finally:
+        hosts.kill(0)
 
 
 @pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[tuple[distributed.Client, Cluster]]:
+def cluster(hosts: Cluster) -> Iterator[tuple[distributed.Client, Cluster]]:
     """A cluster without workers, and a client of it."""
-    cluster = Cluster(tmp_path / "scheduler.json")
-    try:
+    with distributed.Client(scheduler_file=str(hosts.file)) as client:
+        yield client, hosts
+        hosts.kill(1)
         deadline = time.monotonic() + 60
-        while not cluster.file.exists() and time.monotonic() < deadline:
-            time.sleep(0.05)
-        with distributed.Client(scheduler_file=str(cluster.file)) as client:
-            yield client, cluster
-    finally:
-        cluster.close()
+        while client.nthreads():  # those that the next test would take for its own
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
 
 
 def solved(work: Work[Any], client: distributed.Client, **options: Any) -> Outcome[Any]:
