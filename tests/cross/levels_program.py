@@ -1,9 +1,13 @@
-"""What `test_levels.py` runs at each instruction set: digests of computations, as JSON."""
+"""What `test_levels.py` runs at each instruction set: digests of computations, as JSON.
+
+With the word ``turns`` on one and on three threads by turns, else on both.
+"""
 
 from __future__ import annotations
 
 import json
 import random
+import sys
 from collections.abc import Iterator
 from hashlib import sha256
 from itertools import product
@@ -41,6 +45,7 @@ EXACT = (
 ROUNDED = ("links", "gribov")
 #: Shapes that no vector fits whole.
 ODD = ((6, 4, 3, 5), (3, 5, 2, 4))
+THREADS: tuple[int, ...] = (1, 3)
 METHODS = ("matrix-overrelaxation", "overrelaxation", "stochastic")
 
 
@@ -109,20 +114,21 @@ def digest(pieces: Iterator[bytes]) -> str:
     return sha256(b"".join(pieces)).hexdigest()
 
 
+CASES = [
+    *product([fields], shapes(4), (2, 3)),
+    *product([annealed], ODD, (2, 3, 4)),
+    *product([measured], (*ODD, (8, 4, 4, 8)), (2, 3)),
+]
+
 if __name__ == "__main__":
+    numbers = [THREADS] * len(CASES)
+    if sys.argv[1:] == ["turns"]:
+        numbers = [THREADS[(i + i // 2) % 2 :][:1] for i in range(len(CASES))]
     told = {
         "answers": {name: digest(iter([JOBS[name](threads=2)])) for name in EXACT + ROUNDED},
         "fields": [
-            [digest(fields(shape, nc, threads)) for threads in (1, 3)]
-            for shape, nc in product(shapes(4), (2, 3))
-        ]
-        + [
-            [digest(annealed(shape, nc, threads)) for threads in (1, 3)]
-            for shape, nc in product(ODD, (2, 3, 4))
-        ]
-        + [
-            [digest(measured(shape, nc, threads)) for threads in (1, 3)]
-            for shape, nc in product((*ODD, (8, 4, 4, 8)), (2, 3))
+            [digest(way(shape, nc, threads)) for threads in of_case]
+            for of_case, (way, shape, nc) in zip(numbers, CASES, strict=True)
         ],
     }
     print(json.dumps(told))

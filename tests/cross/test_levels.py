@@ -19,8 +19,10 @@ HERE = Path(__file__).resolve().parent
 
 @cache
 def told(level: str) -> dict[str, Any]:
+    # One number of threads is compared with another at one level.
+    turns = ["turns"] * (level != native.level())
     done = subprocess.run(
-        [sys.executable, str(HERE / "levels_program.py")],
+        [sys.executable, str(HERE / "levels_program.py"), *turns],
         env={**os.environ, "HARDSCAPE_SIMD": level, "PYTHONPATH": str(HERE.parent)},
         capture_output=True,
         text=True,
@@ -36,7 +38,6 @@ def test_every_instruction_set_gives_the_same_bytes(level: str) -> None:
         pytest.skip(f"this processor or build has no level {level}")
     here, there = told(level), told(native.level())
     assert here["answers"] == there["answers"]
-    assert (
-        here["fields"] == there["fields"]
-    )  # odd shapes among them, whose sites do not fit vectors
-    assert all(len(set(of_threads)) == 1 for of_threads in here["fields"])
+    assert all(len(set(of_threads)) == 1 for of_threads in there["fields"])
+    # Odd shapes among them, whose sites do not fit vectors.
+    assert list(map(set, here["fields"])) == list(map(set, there["fields"]))

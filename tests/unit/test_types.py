@@ -14,7 +14,7 @@ import hardscape
 
 USES = Path(__file__).resolve().parents[1] / "helpers" / "typical_uses.py"
 CHECKERS = {
-    "mypy": ["--strict", "--python-executable", sys.executable],
+    "mypy": ["--strict", "--cache-dir", os.devnull, "--python-executable", sys.executable],
     "basedpyright": ["--pythonpath", sys.executable],
 }
 
