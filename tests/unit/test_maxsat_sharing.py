@@ -107,6 +107,16 @@ def test_half_is_a_walkers_that_may_soon_satisfy_the_hard_clauses():
     assert of(1000, 0.6) == of(11, 9.0) == 0.05
 
 
+def test_a_walker_whose_solver_seeks_a_first_assignment_is_one_of_those_who_ask():
+    def of(violated):
+        walker, best = Pace(), found(9, hard=violated)
+        walker.walked(9.0, best, best)
+        return Sharing(0.8, best, 0, walker).of(best, seeks=True)
+
+    assert of(11) == 0.25  # the prover asks three
+    assert of(10) == 2 / 3  # clause weighting may satisfy them, too
+
+
 def test_without_hard_clauses_nobody_waits_long_for_a_prover_before_something_is_refuted():
     def of(proved=1.1, lower=0, bound=7, hard=False):
         walker = Pace()
@@ -235,7 +245,7 @@ def test_a_short_limit_is_shared_alike_until_the_hard_clauses_hold():
 class Walks:
     """A walker that only says for how long it was let."""
 
-    able = False
+    able = seeks = False
 
     def walk(self, seconds):
         self.seconds = seconds
@@ -272,7 +282,7 @@ def test_a_walker_that_has_little_pays_back_what_its_steps_take_beyond_a_turn(
 
     best = found(1000)
     known = Prospects(counted=True, opening=1.5)
-    walker: Any = SimpleNamespace(walk=walk, able=False)
+    walker: Any = SimpleNamespace(walk=walk, able=False, seeks=False)
     told: Any = SimpleNamespace(best=best, earned=0)
     turns = Turns(walker, told, 0.2, Sharing(0.2, best, 0, ends=110.0, prospects=known))
     turns._proved, turns._began = proved, 80.0
@@ -289,9 +299,13 @@ def test_a_long_turn_of_the_walker_makes_the_next_one_no_longer_than_itself(
     clock = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     best = found(1000)
-    told: Any = SimpleNamespace(walk=lambda _: clock.append(clock.pop() + 3.0), able=False), best
+
+    def walk(_):
+        clock[0] += 3.0
+
+    walker: Any = SimpleNamespace(walk=walk, able=False, seeks=False)
     known: Any = SimpleNamespace(best=best, earned=0)
-    turns = Turns(told[0], known, share, Sharing(share, best, 0, prospects=Prospects(hard=False)))
+    turns = Turns(walker, known, share, Sharing(share, best, 0, prospects=Prospects(hard=False)))
     turns.walk(1)
     assert turns._ends - clock[0] == pytest.approx(turn)
 

@@ -22,7 +22,12 @@ from hardscape.maxsat.methods.walkers.beginning import Searches
 from hardscape.maxsat.methods.walkers.growing_turns import GrowingTurns
 from hardscape.maxsat.methods.walkers.hitting_turns import HittingTurns
 from hardscape.maxsat.methods.walkers.local import LocalSearch, Walker
-from hardscape.maxsat.methods.walkers.openings import falling_turns, finding_turns
+from hardscape.maxsat.methods.walkers.openings import (
+    FIRST_ALONE,
+    falling_turns,
+    finding_turns,
+    first_turns,
+)
 from hardscape.maxsat.methods.walkers.rounds import rounds
 from hardscape.maxsat.methods.walkers.standing import Standing
 from hardscape.maxsat.methods.weighting.searches import NEVER, Hitting, Weighing, Weighted
@@ -261,6 +266,44 @@ def test_clause_weighting_goes_on_for_as_long_as_its_last_find_took(finds, turns
         done += 1
         weighing.least -= done in finds
     assert done == turns
+
+
+class Seeking:
+    """A solver that has no first assignment yet."""
+
+    given_up = False
+
+    def cost(self):
+        return NEVER, 0
+
+
+@pytest.mark.parametrize(
+    ("counts", "shares"),
+    [
+        ((9, 5, 2), "SWSW"),
+        ((1000,), "SS"),
+        ((9,), "SWSwSw"),  # until it is seen that it has found nothing of late
+    ],
+)
+def test_a_solver_seeks_a_first_assignment_beside_clause_weighting_that_comes_close(counts, shares):
+    formula = parities(100, 60)
+    walker = SimpleNamespace(work=SimpleNamespace(formula=formula), flips=9000)
+    weighing, solver = SimpleNamespace(hard=list(counts)), Seeking()
+    weighing.cost = lambda: (weighing.hard[0], 0)
+    standing = Standing(walker, formula)
+    had = ""
+    for search, turn in first_turns(walker, solver, weighing, standing):
+        assert standing.seeks
+        if search is weighing:
+            had += "w" if turn == FIRST_ALONE else "W"
+            del weighing.hard[: len(weighing.hard) > 1]
+        else:
+            assert turn == 4 * FIRST_ALONE
+            had += "S"
+        walker.flips += turn
+    assert had.startswith(shares)
+    assert walker.flips < 10**7
+    assert not standing.seeks
 
 
 def test_clause_weighting_has_enough_for_all_of_its_searches_to_begin():

@@ -32,6 +32,8 @@ _OPENING, _OPENED, _LOOKED_AT = 1000, 1_000_000, 16_000_000
 #: Most conflicts of a question for a first assignment; the first ones have fewer, and each twice as many as
 #: before.
 _MOST = 100 * CONFLICTS
+#: Clauses that the solver is told between two looks at whether to stop.
+_BETWEEN_LOOKS = 2000
 #: What the walk does next.
 _Move = Callable[[NDArray[np.uint8]], None]
 #: Keeps the coins apart from those of other searches with the same seed.
@@ -124,23 +126,28 @@ class Swapping(Asking):
     def _tell(self, stop: NDArray[np.uint8]) -> bool:
         """Give the solver all clauses; False if stopped before the end."""
         formula, top = self._formula, self._formula.num_variables
-        literals, offsets = formula.literals.tolist(), formula.offsets.tolist()
-        self._relaxed: list[tuple[int, int]] = []  # clauses, and the variables that relax them
-        for c, (weight, hard) in enumerate(
-            zip(formula.weights.tolist(), formula.hard.tolist(), strict=True)
-        ):
+        literals, add = formula.literals.tolist(), self._solver.add_clause
+        ends = formula.offsets[:-1], formula.offsets[1:]
+        hard = np.flatnonzero(formula.hard)
+        for first in range(0, len(hard), _BETWEEN_LOOKS):
             if stop[0]:
                 return False
-            clause = literals[offsets[c] : offsets[c + 1]]
-            if not hard and len(clause) == 1:
+            some = hard[first : first + _BETWEEN_LOOKS]
+            for a, b in zip(*(end[some].tolist() for end in ends), strict=True):
+                add(literals[a:b])
+        self._relaxed: list[tuple[int, int]] = []  # clauses, and the variables that relax them
+        for c in np.flatnonzero(~formula.hard).tolist():
+            if stop[0]:
+                return False
+            begins, end = formula.offsets[c : c + 2].tolist()
+            weight, clause = int(formula.weights[c]), literals[begins:end]
+            if len(clause) == 1:
                 self._weight[clause[0]] = self._weight.get(clause[0], 0) + weight
                 continue
-            if not hard:
-                top += 1
-                clause.append(top)
-                self._relaxed.append((c, top))
-                self._weight[-top] = weight
-            self._solver.add_clause(clause)
+            top += 1
+            self._relaxed.append((c, top))
+            self._weight[-top] = weight
+            add([*clause, top])
         self._solver.add_clause([top, -top])  # so that models have a value of every variable
         return True
 

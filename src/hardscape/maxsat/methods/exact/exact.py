@@ -188,7 +188,8 @@ class Exact(Method):
         while not task.over and left is not None:
             able = any(each.able for each in walkers.values())
             asking = any(each.asking for each in walkers.values())
-            if proof_pays(task, pace, left, able=able, asking=asking):
+            seeks = any(each.seeks for each in walkers.values())
+            if proof_pays(task, pace, left, able=able, asking=asking, seeks=seeks):
                 break
             walk(max(_BEFORE_TABLES, TURN_SHARE * pace.seconds))
 

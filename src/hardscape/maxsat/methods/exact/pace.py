@@ -35,6 +35,9 @@ _TOLD = 1.0
 #: Seconds at least, and for each literal, after which most walks that ask a solver have its first assignment: a
 #: proof begins where one is stuck, which violates as many hard clauses as `_QUIET` of its time ago.
 _ASKED, _ASKED_EACH = 0.6, 8e-6
+#: Seconds, and share of a limit, that a proof waits at most for a walk that asks a solver for its first
+#: assignment.
+_WAITS, _WAITS_SHARE = 3.0, 0.6
 #: A proof promises little where the search's own bound is less than such a share of the cost.
 _BOUND = 0.125
 #: A proof begins, up to a short limit, where such a part of the search's time found nothing.
@@ -188,11 +191,20 @@ def _circuit_opens(formula: Formula, left: float) -> bool:
     return seldom and left >= _FIRST_GATES and formula.num_hard > 0 and not programs_first(formula)
 
 
-def proof_pays(task: Task, pace: Pace, limit: float, *, able: bool, asking: bool = False) -> bool:
+def proof_pays(
+    task: Task,
+    pace: Pace,
+    limit: float,
+    *,
+    able: bool,
+    asking: bool = False,
+    seeks: bool = False,
+) -> bool:
     """Whether a proof may be tried within a limit, of which the search, able or not, had some time.
 
     Where no clause is hard and the search is asking whether all can hold, a proof would ask the same. Where
-    nothing else is better it begins in time, since a second solver refutes others than the first.
+    nothing else is better it begins in time, since a second solver refutes others than the first. Where the
+    search seeks a first assignment by a solver a proof would do the same, and tell others all clauses before.
     """
     formula, left = task.presolved.formula, task.options.deadline.left
     best = task.incumbent.best
@@ -205,7 +217,8 @@ def proof_pays(task: Task, pace: Pace, limit: float, *, able: bool, asking: bool
     if violated and asks_in_vain(task):
         enough = max(_ASKED, _ASKED_EACH * len(formula.literals))
         stuck = pace.stuck and pace.seconds >= enough
-        return over or stuck or (leads(formula) and opening(formula, left) > 0)
+        waits = seeks and pace.seconds < min(_WAITS, _WAITS_SHARE * limit)
+        return (over and not waits) or stuck or (leads(formula) and opening(formula, left) > 0)
     if violated:
         return pace.seconds >= _UNBEGUN * most
     if not able and pace.silent and _circuit_opens(formula, left - _MOMENT):

@@ -32,6 +32,9 @@ _HALF, _UNASKED, _UNASKED_SHARE = 0.5, 5.0, 0.25
 _TRIED, _SHORT = 0.25, 20.0
 #: Most of the time left that the prover has, but for so little, where its proof begins with linear programs.
 _COUNTED, _LITTLE = 0.8, 0.05
+#: The walker's share while it asks a solver for a first assignment: the prover asks three. And where few hard
+#: clauses are violated, so that clause weighting has turns beside that solver.
+_SEEKS, _SEEKS_CLOSE = 0.25, 2 / 3
 #: Seconds of its own in which a walker that violates hard clauses has half of the time, and longer where these
 #: are few, or a limit is short and it asks a solver. Most that satisfy them do so by then; else a solver is
 #: likelier to.
@@ -107,11 +110,13 @@ class Sharing:
         *,
         able: bool = False,
         bound: int = 0,
+        seeks: bool = False,
     ) -> float:
         """Of the next turn.
 
         The lower bound is what the prover has said in so many seconds, and `bound` the best one of the whole
-        formula; an `able` walker satisfies the hard clauses without a solver.
+        formula; an `able` walker satisfies the hard clauses without a solver, and one that `seeks` asks one for
+        a first assignment, as the prover does.
         """
         opens = self._known.counted and proved < self._opening
         if best is None or best.hard_violations:
@@ -120,7 +125,9 @@ class Sharing:
             if opens:
                 # One step of a walker may take a fifth of a second; but one that falls is soon there.
                 return 0.0 if self._pace.stuck else _HALF
-            return _HALF if few or self._pace.seconds < self._tries else self._violated
+            if few or self._pace.seconds < self._tries:
+                return _SEEKS_CLOSE if few and seeks else _HALF
+            return max(self._violated, _SEEKS * seeks)
         if best is not self._best:
             self._found = proved
         self._bounds.append((proved, lower))
@@ -216,8 +223,9 @@ class Turns:
         """Let the walker have its turn, after which the prover, with that lower bound, has its next one."""
         now, before = time.monotonic(), self._incumbent.best
         self._proved += now - self._passed
-        able, bound = self.walker.able, self._incumbent.earned
-        share = self._sharing.of(before, lower, self._proved, able=able, bound=bound)
+        told = {"able": self.walker.able, "seeks": self.walker.seeks}
+        bound = self._incumbent.earned
+        share = self._sharing.of(before, lower, self._proved, bound=bound, **told)
         late = max(0.0, now - self._ends) * self._sharing.part * min(1.0, share / (1 - share))
         turn = TURN_SHARE * (now - self._began) * share + late
         little = share <= _LITTLE

@@ -17,7 +17,7 @@ from hardscape.maxsat.methods.walkers.openings import (
     plain_turns,
 )
 from hardscape.maxsat.methods.walkers.rounds import rounds
-from hardscape.maxsat.methods.walkers.standing import Standing, close_to_all
+from hardscape.maxsat.methods.walkers.standing import Standing
 from hardscape.maxsat.methods.weighting.searches import Search, Weighing, wishes_are_literals
 
 #: Share of the weight that violated clauses may have where a solver is asked for all.
@@ -91,10 +91,9 @@ class GrowingTurns:
 
     def _first_turns(self, weighing: Weighing) -> Iterator[tuple[Search, int]]:
         """A solver that is asked for a first assignment, and clause weighting that goes on from there."""
-        formula = self._walker.work.formula
-        close = weighing.cost()[0] <= close_to_all(formula)
+        close = weighing.cost()[0] <= self._standing.close
         swapping = self._searches.swapping(weighing)
-        yield from first_turns(self._walker, swapping, weighing, formula)
+        yield from first_turns(self._walker, swapping, weighing, self._standing)
         if self._standing.satisfies(weighing):
             return
         self._swapping = swapping

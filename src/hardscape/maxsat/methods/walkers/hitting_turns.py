@@ -124,7 +124,7 @@ class HittingTurns:
                 if best.cost()[0] == 0 and hitting.lower == 0:
                     yield from plain_turns(self._walker, best)
                 swapping = self._searches.swapping(best)
-                yield from first_turns(self._walker, swapping, weighing, formula)
+                yield from first_turns(self._walker, swapping, weighing, self._standing)
                 searches.append(swapping)
             yield from self._round(searches, turn)
             turn *= 2

@@ -182,6 +182,11 @@ class Walker:
         return self._schedule.asking
 
     @property
+    def seeks(self) -> bool:
+        """Whether a solver is asked for a first assignment, which a proof would ask for, too."""
+        return self._schedule.standing.seeks
+
+    @property
     def opens(self) -> bool:
         """Whether the searches that come first have not had their turns."""
         return self._schedule.opens

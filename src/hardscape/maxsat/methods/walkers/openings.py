@@ -11,7 +11,7 @@ from hardscape.maxsat.methods.asking.growing import Together
 from hardscape.maxsat.methods.asking.swaps import Swapping
 from hardscape.maxsat.methods.walkers.beginning import Letting
 from hardscape.maxsat.methods.walkers.rounds import Flipping
-from hardscape.maxsat.methods.walkers.standing import FALLING, close_to_all
+from hardscape.maxsat.methods.walkers.standing import FALLING, Standing
 from hardscape.maxsat.methods.weighting.searches import Search, Weighing
 
 #: Flips of the clause-weighting search before another search has its first turn.
@@ -29,37 +29,41 @@ TEMPERS = 8
 #: of its searches has had the turns that it begins with, in those of a turn on each variable, and this many.
 _LED, _BEGIN, _FLIPS = 3 * OPENING, 24, 4096
 #: Flips, about, of a solver that is asked for a first assignment, before others go on; and how many times
-#: longer turns of clause weighting are meanwhile while it finds.
-_ASKED, _FINDING = 600_000, 4
+#: longer its turns are than a first one, as are those of clause weighting while it finds.
+_ASKED, _LONG = 1_000_000, 4
 #: Flips, about, of a solver that is asked whether all clauses hold where some are hard; and literals above
 #: which to tell it these takes as long.
 _PLAIN, _PLAINLY = 100_000, 500_000
 
 
 def first_turns(
-    walker: Flipping, swapping: Swapping, weighing: Weighing, formula: Formula
+    walker: Letting, swapping: Swapping, weighing: Weighing, standing: Standing
 ) -> Iterator[tuple[Search, int]]:
     """A solver that is asked for a first assignment where none is known, up to a limit.
 
     Alone, but for turns of clause weighting that violates few hard clauses: it may come to satisfy them. They
-    are longer while its last find lies in the later half of the flips so far, without the solver's.
+    take as long as the solver's while its last find lies in the later half of the flips so far, without the
+    solver's, and until then neither ends; then they are short.
     """
-    few = max(FEW, close_to_all(formula))
-    turn = FIRST_ALONE + formula.num_variables
+    few = max(FEW, standing.close)
+    turn = FIRST_ALONE + walker.work.formula.num_variables
     until = walker.flips + _ASKED
-    done = found = walker.flips
-    while swapping.cost()[0] and not swapping.given_up and walker.flips < until:
-        yield swapping, FIRST_ALONE
+    done, found = walker.flips, walker.flips // 2  # clause weighting fell until lately
+    finds = standing.seeks = True
+    while swapping.cost()[0] and not swapping.given_up and (finds or walker.flips < until):
+        yield swapping, _LONG * FIRST_ALONE
         hard = weighing.cost()[0]
         if swapping.cost()[0] and hard <= few:
-            part = turn * (_FINDING if done <= 2 * found else 1)
+            part = _LONG * turn if finds else FIRST_ALONE
             until += part
             done += part
             yield weighing, part
             if weighing.cost()[0] < hard:
                 found = done
         if not weighing.cost()[0]:
-            return
+            break
+        finds = hard <= few and done <= 2 * found
+    standing.seeks = False
 
 
 def falling_turns(

@@ -38,7 +38,8 @@ class Standing:
     """What each search has found by itself, beside what others have."""
 
     def __init__(self, walker: Flipping, formula: Formula) -> None:
-        self._walker, self._close = walker, close_to_all(formula)
+        self._walker, self.close = walker, close_to_all(formula)
+        self.seeks = False  # whether a solver is asked for a first assignment
         self._own: dict[Search, tuple[int, int]] = {}  # what each has found, and not adopted
         self._led: set[Search] = set()  # by others to where the hard clauses hold
         self.first: Search | None = None  # that satisfied them
@@ -110,7 +111,7 @@ class Standing:
             return False
         best = min(self._own.values(), default=(NEVER, 0))
         own = self._own.get(search, (NEVER, 0))
-        close = own[0] <= self._close
+        close = own[0] <= self.close
         if best[0] == 0:
             young = isinstance(search, Weighing) and self._walker.flips < _EARLY
             return best < own and not (close and young)
