@@ -27,6 +27,8 @@ from hardscape.maxsat.methods.walkers.openings import (
     falling_turns,
     finding_turns,
     first_turns,
+    led_turns,
+    plain_turns,
 )
 from hardscape.maxsat.methods.walkers.rounds import rounds
 from hardscape.maxsat.methods.walkers.standing import Standing
@@ -268,6 +270,18 @@ def test_clause_weighting_goes_on_for_as_long_as_its_last_find_took(finds, turns
     assert done == turns
 
 
+@pytest.mark.parametrize(
+    ("finds", "turns"), [((), 3), ((1,), 3), ((2,), 4), ((2, 4), 8), ((4,), 3)]
+)
+def test_clause_weighting_that_is_led_goes_on_for_as_long_as_its_last_find_took(finds, turns):
+    weighing, done = Falling(), 0
+    for _, turn in led_turns(weighing):
+        assert turn == 100_000
+        done += 1
+        weighing.least -= done in finds
+    assert done == turns
+
+
 class Seeking:
     """A solver that has no first assignment yet."""
 
@@ -304,6 +318,14 @@ def test_a_solver_seeks_a_first_assignment_beside_clause_weighting_that_comes_cl
     assert had.startswith(shares)
     assert walker.flips < 10**7
     assert not standing.seeks
+
+
+@pytest.mark.parametrize(("cost", "asked"), [(10, 1), (11, 0)])
+def test_all_clauses_are_not_asked_for_where_much_is_violated(cost, asked):
+    formula = Formula.from_clauses([[v] for v in range(1, 101)], hard=[[1, 2]])
+    walker = SimpleNamespace(work=SimpleNamespace(formula=formula, target=0), stop=STOP)
+    best = SimpleNamespace(cost=lambda: (0, cost), best=lambda: np.zeros(100, dtype=np.uint8))
+    assert len(list(plain_turns(walker, best))) == asked
 
 
 def test_clause_weighting_has_enough_for_all_of_its_searches_to_begin():

@@ -24,16 +24,18 @@ FEW = 10
 #: Turns of clause weighting before another search of large formulas, unless it satisfies the hard clauses: the
 #: first of its searches has tried all of its tempers by then.
 TEMPERS = 8
-#: Flips of clause weighting from a solver's first assignment: its searches have turns, and those under
-#: pressure, which begin at no weight of soft clauses, need as many as `OPENING` each. And its flips until each
-#: of its searches has had the turns that it begins with, in those of a turn on each variable, and this many.
-_LED, _BEGIN, _FLIPS = 3 * OPENING, 24, 4096
+#: Flips of clause weighting from a solver's first assignment, at least, and those of a turn: its searches have
+#: turns, and those under pressure begin at no weight of soft clauses. And its flips until each of its searches
+#: has had the turns that it begins with, in those of a turn on each variable, and this many, and most of them.
+_LED, _PART, _BEGIN, _FLIPS, _BEGUN = 300_000, 100_000, 24, 4096, 3 * OPENING
 #: Flips, about, of a solver that is asked for a first assignment, before others go on; and how many times
 #: longer its turns are than a first one, as are those of clause weighting while it finds.
 _ASKED, _LONG = 1_000_000, 4
 #: Flips, about, of a solver that is asked whether all clauses hold where some are hard; and literals above
 #: which to tell it these takes as long.
 _PLAIN, _PLAINLY = 100_000, 500_000
+#: Share of the weight of soft clauses above which what is violated leaves no hope for all.
+_HOPELESS = 0.1
 
 
 def first_turns(
@@ -92,26 +94,29 @@ def finding_turns(weighing: Weighing, formula: Formula) -> Iterator[tuple[Search
     if not formula.num_hard:
         yield weighing, OPENING
         return
-    least = min(_LED, max(OPENING, _BEGIN * (_FLIPS + formula.num_variables)))
-    done = found = 0
-    while done < max(least, 2 * found):
-        before = weighing.cost()
-        yield weighing, OPENING
-        done += OPENING
-        if weighing.cost() < before:
-            found = done
+    least = min(_BEGUN, max(OPENING, _BEGIN * (_FLIPS + formula.num_variables)))
+    yield from _while_finding(weighing, least, OPENING)
 
 
 def led_turns(weighing: Weighing) -> Iterator[tuple[Search, int]]:
-    """Clause weighting from a solver's first assignment, as long as each turn finds something.
+    """Clause weighting from a solver's first assignment, as long as finds come in the later half of its flips.
 
     Its weights begin anew there, and would once more with each little that others find meanwhile. It pays where
     clause weighting had come close to satisfying the hard clauses, since it comes back to where they hold.
     """
-    before: tuple[int, int] | None = None
-    while not weighing.cost()[0] and weighing.cost() != before:
+    if not weighing.cost()[0]:
+        yield from _while_finding(weighing, _LED, _PART)
+
+
+def _while_finding(weighing: Weighing, least: int, part: int) -> Iterator[tuple[Search, int]]:
+    """Clause weighting as long as finds come in the later half of its flips, part by part."""
+    done = found = 0
+    while done < max(least, 2 * found):
         before = weighing.cost()
-        yield weighing, _LED
+        yield weighing, part
+        done += part
+        if weighing.cost() < before:
+            found = done
 
 
 def plain_turns(walker: Letting, best: Search) -> Iterator[tuple[Search, int]]:
@@ -122,5 +127,6 @@ def plain_turns(walker: Letting, best: Search) -> Iterator[tuple[Search, int]]:
     search for cores, assumes all of the soft ones time after time.
     """
     work = walker.work
-    if len(work.formula.literals) <= _PLAINLY:
+    hopes = best.cost()[1] <= _HOPELESS * work.formula.total_weight
+    if hopes and len(work.formula.literals) <= _PLAINLY:
         yield Together(work.formula, work.target, best.best(), walker.stop), _PLAIN
