@@ -125,30 +125,55 @@ def test_what_others_found_is_no_fall_of_a_search():
     assert walker.falls
 
 
-@pytest.mark.parametrize(
-    ("literals", "left", "idle", "pays"),
-    [
-        (200_000, 0.7, 0.35, True),
-        (600_000, 0.7, 1.0, False),  # no time is left for it
-        (600_000, 1.0, 1.0, True),
-        (400_000, 0.7, 0.5, False),  # the search has not waited as long as a proof takes to begin
-        (400_000, 0.7, 0.7, True),
-    ],
-)
-def test_a_prover_that_takes_long_to_begin_does_not_begin_late_or_soon(
-    literals, left, idle, pays, monkeypatch
-):
-    monkeypatch.setattr(pace, "programs_first", lambda formula: False)
+def waiting(literals: int, lower: int, left: float, idle: float) -> tuple[Any, Pace]:
+    """A task of so many literals whose walker found a cost of 8 and a bound, and then nothing for so long."""
+    best = found(8)
     task: Any = SimpleNamespace(
-        incumbent=SimpleNamespace(best=found(3), earned=1),
+        incumbent=SimpleNamespace(best=best, earned=lower),
         options=SimpleNamespace(deadline=SimpleNamespace(left=left)),
         presolved=SimpleNamespace(
             formula=SimpleNamespace(literals=range(literals), num_clauses=1, num_hard=1)
         ),
     )
     stuck = Pace()
-    stuck.walked(idle, None, None)
+    stuck.walked(idle, best, best)
+    return task, stuck
+
+
+@pytest.mark.parametrize(
+    ("literals", "lower", "left", "idle", "pays"),
+    [
+        (200_000, 2, 0.7, 0.35, True),
+        (600_000, 2, 0.7, 1.0, False),  # no time is left for it
+        (600_000, 2, 1.0, 1.0, True),
+        (
+            400_000,
+            2,
+            0.7,
+            0.5,
+            False,
+        ),  # the search has not waited as long as a proof takes to begin
+        (400_000, 2, 0.7, 0.7, True),
+        (400_000, 1, 1.0, 1.0, False),  # nor, where it promises little, to find something
+        (40_000, 1, 1.0, 0.7, False),
+        (40_000, 1, 1.0, 0.9, True),
+    ],
+)
+def test_a_prover_that_takes_long_to_begin_does_not_begin_late_or_soon(
+    literals, lower, left, idle, pays, monkeypatch
+):
+    monkeypatch.setattr(pace, "programs_first", lambda formula: False)
+    task, stuck = waiting(literals, lower, left, idle)
     assert pace.proof_pays(task, stuck, 2.0, able=True) == pays
+
+
+def test_the_longer_a_limit_the_less_a_proof_that_promises_little_is_waited_for(monkeypatch):
+    monkeypatch.setattr(pace, "programs_first", lambda formula: False)
+    pays = {}
+    for limit in (2.0, 4.0):
+        task, stuck = waiting(20_000, 1, limit, 0.3)
+        pays[limit] = pace.proof_pays(task, stuck, limit, able=True)
+    assert pays == {2.0: False, 4.0: True}
 
 
 def test_a_search_has_less_of_a_limit_alone_the_longer_that_is():

@@ -191,6 +191,15 @@ def _circuit_opens(formula: Formula, left: float) -> bool:
     return seldom and left >= _FIRST_GATES and formula.num_hard > 0 and not programs_first(formula)
 
 
+def _lost(formula: Formula, part: float, *, promises: bool) -> float:
+    """Seconds that a proof loses which comes to nothing; a search that waits as long has lost as much.
+
+    It takes them to begin or, where it promises little, to find something, of which a part counts.
+    """
+    begins = _EACH * len(formula.literals)
+    return begins if promises else max(begins, part * _OPENS_EACH * len(formula.literals))
+
+
 def proof_pays(
     task: Task,
     pace: Pace,
@@ -231,6 +240,7 @@ def proof_pays(
         return True
     soon = left > _TOLD or first_ones(formula) > 0
     programs = soon and programs_first(formula) and opening(formula, left) > 0
-    # What a proof takes to begin is lost where it finds nothing; a search that waits as long has lost as much.
-    still = pace.still(most / limit) and pace.idle >= begins and not asking
+    part, promises = most / limit, bounded or not formula.num_hard
+    waited = pace.idle >= _lost(formula, part, promises=promises)
+    still = pace.still(part) and waited and not asking
     return pace.seconds >= _FIRST_PART * most and (programs or still)
