@@ -36,7 +36,7 @@ _LAUNCH = _LAUNCH.replace("PASSED", ", ".join(f"args[{i}]" for i in range(_ARGS)
 
 #: Fibers jump between stacks, and each library has its own.
 _PLAIN = ("-U_FORTIFY_SOURCE", "-fcf-protection=none", "-fno-gnu-unique")
-_OPTIONS = ("-std=c++20", "-O1", "-w", "-fPIC", "-ffp-contract=off", *_PLAIN)
+_OPTIONS = ("-std=c++20", "-w", "-fPIC", "-ffp-contract=off", *_PLAIN)
 #: Words of PTX that kernels of several GPUs use, and what they are for g++.
 _PTX = {
     r'asm volatile\("ld\.(acquire|relaxed)\.\w+\.global\.u32 .*?: "memory"\);': (
@@ -55,16 +55,21 @@ def _plain(text: str) -> str:
 
 
 @cache
-def _prepared() -> tempfile.TemporaryDirectory[str]:
+def _prepared(level: str) -> tempfile.TemporaryDirectory[str]:
     """Where the header is, read by g++ once for all kernels: that takes longer than most of them."""
     folder = tempfile.TemporaryDirectory()
     header = shutil.copy(HERE / "cuda_on_host.hpp", folder.name)
-    subprocess.run(["g++", *_OPTIONS, "-x", "c++-header", header], check=True)
+    subprocess.run(["g++", level, *_OPTIONS, "-x", "c++-header", header], check=True)
     return folder
 
 
-def compiled(source: str, headers: tuple[tuple[str, str], ...], copies: int = 1) -> Any:
-    """A source with its kernels as a library of this process, or a list of copies of it."""
+def compiled(
+    source: str, headers: tuple[tuple[str, str], ...], copies: int = 1, *, level: str = "-O1"
+) -> Any:
+    """A source with its kernels as a library of this process, or a list of copies of it.
+
+    What computes for no longer than it takes to compile is not optimized: level "-O0".
+    """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for path, text in headers:
@@ -74,9 +79,9 @@ def compiled(source: str, headers: tuple[tuple[str, str], ...], copies: int = 1)
                 place.write_text(_plain(text))
         text = source.replace("extern __shared__", "extern")
         (folder / "kernel.cpp").write_text(f'#include "cuda_on_host.hpp"\n{text}{_LAUNCH}')
-        places = [f"-I{_prepared().name}", f"-I{folder}", str(folder / "kernel.cpp"), "-o"]
+        places = [f"-I{_prepared(level).name}", f"-I{folder}", str(folder / "kernel.cpp"), "-o"]
         library = folder / "kernel.so"
-        subprocess.run(["g++", *_OPTIONS, "-shared", *places, str(library)], check=True)
+        subprocess.run(["g++", level, *_OPTIONS, "-shared", *places, str(library)], check=True)
         if copies == 1:
             return ctypes.CDLL(str(library))
         places = [shutil.copy(library, folder / f"kernel-{i}.so") for i in range(copies)]
@@ -95,7 +100,8 @@ def launched(library: ctypes.CDLL, name: str, grid: int, threads: int, *args: An
 class HostPlace(Place):
     """Does a GPU's work on the CPU."""
 
-    def __init__(self) -> None:
+    def __init__(self, level: str = "-O1") -> None:
+        self._level = level
         self._libraries: dict[tuple[str, object], ctypes.CDLL] = {}
 
     def array(self, host: NDArray[Any]) -> Any:
@@ -117,7 +123,7 @@ class HostPlace(Place):
     def launch(self, kernel: Kernel, grid: int, threads: int, *args: Any, shared: int) -> None:
         key = kernel.source, kernel.headers
         if key not in self._libraries:
-            self._libraries[key] = compiled(kernel.source, kernel.headers)
+            self._libraries[key] = compiled(kernel.source, kernel.headers, level=self._level)
         launched(self._libraries[key], kernel.name, grid, threads, *args)
 
     def free(self) -> int:

@@ -44,7 +44,7 @@ class HostDevice:
     def __init__(self, monkeypatch: Any, most_shared: int = 1 << 18) -> None:
         monkeypatch.setitem(sys.modules, "cupy", cupy_on_host())
         self.most_shared = most_shared
-        self._place = HostPlace()
+        self._place = HostPlace("-O0")
 
     def load(self, kernel: Any) -> Any:
         return lambda grid, threads, *given, shared: self._place.launch(

@@ -27,7 +27,7 @@ PARTS = 16
 class Part:
     """A window of links on the host, in the kernels' order."""
 
-    place = HostPlace()
+    place = HostPlace("-O0")
 
     def __init__(self, links: Any, instance: Instance, action: tuple[Any, ...]) -> None:
         self.instance, self.action = instance, action

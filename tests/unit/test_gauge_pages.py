@@ -14,7 +14,7 @@ from hardscape.gauge.sides.pages import table_of, wanted_sides
 from hardscape.gauge.stored.instance import THREADS, Instance
 from helpers.cuda_on_host import HostPlace
 
-PLACE = HostPlace()
+PLACE = HostPlace("-O0")
 PAGE = 4096
 
 

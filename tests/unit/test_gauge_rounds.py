@@ -26,7 +26,7 @@ from hardscape.gauge.stored.instance import THREADS, Instance
 from hardscape.gauge.stored.storage import Storage
 from helpers.cuda_on_host import HostPlace
 
-PLACE = HostPlace()
+PLACE = HostPlace("-O0")
 #: Blocks that share a timeslice.
 PARTS = 2
 

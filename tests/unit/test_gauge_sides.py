@@ -89,7 +89,7 @@ def test_tasks_of_sides_move_each_site_once_a_sweep_after_its_neighbours(
     expected = count * own // threads // sides
     told = np.full((sides, expected, threads, 4), -2, dtype=np.int32)
     tasks = np.zeros(1, dtype=np.int32)
-    HostPlace().launch(kernel, 1, threads, told, count, tasks, shared=0)
+    HostPlace("-O0").launch(kernel, 1, threads, told, count, tasks, shared=0)
     assert tasks[0] == expected == schedule.tasks((x, y, z, t - 2 * halo), count) // sides
     # Each site of those that move, once a sweep.
     moved = told[..., [0, 3]].reshape(-1, 2)

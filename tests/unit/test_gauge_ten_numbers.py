@@ -13,7 +13,7 @@ from hardscape.gauge import GaugeField
 from hardscape.gauge.stored.instance import THREADS, Instance
 from helpers.cuda_on_host import HostPlace
 
-PLACE = HostPlace()
+PLACE = HostPlace("-O0")
 PLAIN = Instance((4, 4, 4, 4), 3, False)
 TEN, ROUNDED = replace(PLAIN, ten_links=True), replace(PLAIN, rounded=True)
 #: What the left-out number may be off by, in units of 2^-53: docs/theory/gauge-fixing.md.

@@ -106,7 +106,7 @@ def parts_of(
     for kernel in set(kernels):
         alike = [part for part, own in zip(parts, kernels, strict=True) if own == kernel]
         source = kernel.source + "Chunk shared[1];\n"
-        made = compiled(source, kernel.headers, len(alike))
+        made = compiled(source, kernel.headers, len(alike), level="-O0")
         for part, library in zip(alike, made if len(alike) > 1 else [made], strict=True):
             part.sweeping = library
     return grid, parts
@@ -169,7 +169,7 @@ def test_windows_hand_over_their_sides_and_sum_as_the_whole_does() -> None:
         parts[i].g[:] = np.nan
         parts[i].g[inner // 32, ..., inner % 32, :] = own
     told = parts[0].instance.window_kernel("gauge_hand")
-    library = compiled(told.source, told.headers)
+    library = compiled(told.source, told.headers, level="-O0")
     numbers = np.full((2, 4, 6, 4, 4), np.nan)
     for i, part in enumerate(parts):
         beside = [parts[j].g for j in grid.around(i)]
@@ -188,7 +188,7 @@ def test_windows_hand_over_their_sides_and_sum_as_the_whole_does() -> None:
     whole_part = Part(links, g, instance, Schedule(THREADS))
     measure = instance.kernel("measure", "gauge_measure")
     first = np.full((PARTS, 3), np.nan)  # of the first timeslice
-    alone = compiled(measure.source, measure.headers)
+    alone = compiled(measure.source, measure.headers, level="-O0")
     launched(alone, "gauge_measure", PARTS, THREADS, whole_part.links, whole_part.g, first)
     assert sums[0].tobytes() == first.tobytes()
     assert np.isfinite(sums).all()

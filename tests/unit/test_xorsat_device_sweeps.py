@@ -26,7 +26,7 @@ def words_on_host(code: Unrolled) -> np.ndarray:
     shared = f"alignas(16) static uint32_t shared[{code.shared_bytes // 4 + 4}];"
     source = kernel.source.replace("extern __shared__ uint32_t shared[];", shared)
     assert source != kernel.source
-    words, place = 32 * GROUPS, HostPlace()
+    words, place = 32 * GROUPS, HostPlace("-O0")
     state = np.zeros((max(code.state_rows, 1), words), np.uint32)
     scratch = np.zeros((max(code.scratch_rows, 1), words), np.uint32)
     found = np.zeros(2 + 1024, np.uint64)

@@ -26,7 +26,7 @@ class HostRound:
         self.found[0] = _NOTHING
         self._key = (np.uint64(seed), np.uint64(first_group))
         self._arrays = [x if x.size else np.zeros(2, x.dtype) for x in code.arrays]
-        self._place, self._kernel = HostPlace(), code.kernel
+        self._place, self._kernel = HostPlace("-O0"), code.kernel
         self._threads = code.threads
 
     def start(self, first, sweeps, look, *, last):
