@@ -264,7 +264,11 @@ def test_assignments_near_a_linear_program_are_begun_with_if_the_limit_lets_them
 
 @pytest.mark.parametrize(
     ("limit", "pays"),
-    [(5.0, [(0.8, False), (2.9, False), (3.0, True)]), (3.0, [(1.7, False), (1.8, True)])],
+    [
+        (5.0, [(0.8, False), (2.9, False), (3.0, True)]),
+        (3.0, [(1.7, False), (1.8, True)]),
+        (2.0, [(0.5, False), (0.6, True)]),  # it is stuck, and a short limit leaves less
+    ],
 )
 def test_a_proof_waits_for_a_solver_that_seeks_a_first_assignment(limit, pays, monkeypatch):
     task: Any = SimpleNamespace(
@@ -274,12 +278,12 @@ def test_a_proof_waits_for_a_solver_that_seeks_a_first_assignment(limit, pays, m
     )
     monkeypatch.setattr(pace, "asks_in_vain", lambda task: True)
     monkeypatch.setattr(pace, "leads", lambda formula: False)
-    monkeypatch.setattr(Pace, "stuck", False)
+    monkeypatch.setattr(Pace, "stuck", True)
     for seconds, begins in pays:
         walker = Pace()
         walker.walked(seconds, None, found(100, hard=20))
         assert pace.proof_pays(task, walker, limit, able=False, seeks=True) == begins
-        assert pace.proof_pays(task, walker, limit, able=False) == (seconds >= pace.alone(limit))
+        assert pace.proof_pays(task, walker, limit, able=False) == (seconds >= 0.6)
 
 
 def test_a_search_that_ends_before_a_proof_does_not_begin_anew(monkeypatch):

@@ -227,7 +227,8 @@ def proof_pays(
         enough = max(_ASKED, _ASKED_EACH * len(formula.literals))
         stuck = pace.stuck and pace.seconds >= enough
         waits = seeks and pace.seconds < min(_WAITS, _WAITS_SHARE * limit)
-        return (over and not waits) or stuck or (leads(formula) and opening(formula, left) > 0)
+        over = (over or stuck) and not waits if limit > SHORT else over or stuck
+        return over or (leads(formula) and opening(formula, left) > 0)
     if violated:
         return pace.seconds >= _UNBEGUN * most
     if not able and pace.silent and _circuit_opens(formula, left - _MOMENT):

@@ -30,7 +30,7 @@ TEMPERS = 8
 _LED, _PART, _BEGIN, _FLIPS, _BEGUN = 300_000, 100_000, 24, 4096, 3 * OPENING
 #: Flips, about, of a solver that is asked for a first assignment, before others go on; and how many times
 #: longer its turns are than a first one, as are those of clause weighting while it finds.
-_ASKED, _LONG = 1_000_000, 4
+_ASKED, _LONG = 2_000_000, 4
 #: Flips, about, of a solver that is asked whether all clauses hold where some are hard; and literals above
 #: which to tell it these takes as long.
 _PLAIN, _PLAINLY = 100_000, 500_000
