@@ -15,7 +15,7 @@ from hardscape.maxsat.methods.symmetry.breaking import breaking
 #: Most conflicts of a question for all clauses; the first ones have fewer, and each twice as many as before.
 _MOST = 10 * CONFLICTS
 #: Flips' worth of questions in which a solver says of most formulas that it satisfies that it does.
-_TRIAL = 1_000_000
+_TRIAL = 2_000_000
 
 
 def _literals(assignment: NDArray[np.uint8]) -> list[int]:

@@ -22,6 +22,8 @@ from hardscape.maxsat.methods.weighting.searches import Search, Weighing, wishes
 
 #: Share of the weight that violated clauses may have where a solver is asked for all.
 _LITTLE = 0.02
+#: Flips of clause weighting before that: a solver tries the values of its best.
+_BEFORE_ALL = 100_000
 #: Share of the weight above which violated clauses leave it open whether all can hold: clause weighting has
 #: whole turns then, and who asks for all no more than a quarter, which takes as long.
 _CLOSE = 0.001
@@ -68,7 +70,9 @@ class GrowingTurns:
         if weighing.cost()[0] and self._can_swap:
             yield from self._first_turns(weighing)
         self.asking = nearly_all(weighing.cost(), self._walker.work.formula)
-        if self._swapping is None and not weighing.cost()[0]:
+        if self.asking:
+            yield weighing, _BEFORE_ALL
+        elif self._swapping is None and not weighing.cost()[0]:
             yield from finding_turns(weighing, self._walker.work.formula)
         if self._can_swap and not weighing.cost()[0]:
             yield from plain_turns(self._walker, weighing)

@@ -207,8 +207,13 @@ class Room:
     """
 
     def __init__(self, solver: Any, spare: tuple[int, int]) -> None:
-        self._solver, self.assumed = solver, spare
+        self._solver, self._spare = solver, spare
         self._copies = 0
+
+    @property
+    def assumed(self) -> tuple[int, ...]:
+        """The variables of the copies, if there are some."""
+        return self._spare if self._copies else ()
 
     def grow(self, conflicts: int) -> None:
         """Have the room of so many conflicts."""
@@ -216,5 +221,5 @@ class Room:
         given = self._solver.nof_clauses() - self._copies
         more = int(min(given * _MORE_ROOM**steps, _ENOUGH)) - given - self._copies
         if more > 0:
-            self._solver.append_formula([self.assumed] * more)
+            self._solver.append_formula([self._spare] * more)
             self._copies += more
