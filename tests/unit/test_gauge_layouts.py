@@ -266,3 +266,10 @@ def test_lattices_of_gpt() -> None:
 def test_layouts_have_names() -> None:
     for text in (OURS, "mu[txyz] eo t z y x b a"):
         assert str(Layout.parse(text)) == text
+
+
+def test_halves_by_parity_need_an_even_extent_in_x() -> None:
+    layout = Layout.parse("mu eo t z y x a b")
+    assert layout.sizes((4, 3, 5, 7), 3, 3)["x"] == 2
+    with pytest.raises(InputError, match="even extent in x; it is 3"):
+        layout.sizes((3, 4, 4, 4), 3, 3)
