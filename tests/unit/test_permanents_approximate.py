@@ -192,6 +192,15 @@ def test_a_trial_draws_none_of_the_samples_that_count():
     assert (wished.value, wished.error_bound) == (told.value, told.error_bound)
 
 
+def test_a_trial_goes_on_where_nothing_was_accepted_at_first():
+    """Two matchings of a cycle: one of 1,600 samples is accepted, of the first 1,024 often none."""
+    cycle = np.eye(20, dtype=int) + np.roll(np.eye(20, dtype=int), 1, axis=1)
+    for seed in range(6):
+        found = approximate(cycle, relative_error=0.5, seed=seed)
+        assert found.relative_error_bound < 0.6
+        assert found.num_samples > 10_000
+
+
 def test_a_wish_beyond_reach():
     """A permanent that is lost in the noise of its samples."""
     a = np.random.default_rng(1).normal(size=(30, 30))

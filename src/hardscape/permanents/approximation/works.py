@@ -69,7 +69,7 @@ class Samples(Stated[Estimate]):
         context = Context(Cpu(), None, np.zeros(1, dtype=np.uint8))
         count, estimate = 0, Estimate(0.0, 1.0, 1.0, 0)
         partial: Partial = {}
-        while estimate.standard_error > _TRIED * abs(estimate.value) or not estimate.num_samples:
+        while estimate.standard_error >= _TRIED * abs(estimate.value):
             more = max(_TRIAL, count)
             if count and (count + more) * self.sample_seconds > seconds:
                 break
